@@ -1,0 +1,51 @@
+// Three projects by suffix, so that one kind can be run alone:
+//   *.spec.ts       unit, no server
+//   *.int.spec.ts   against the shared Kafka, registry and PostgreSQL of test/setup
+//   *.flow.spec.ts, *.fault.spec.ts   against whole stacks started as `npm start` starts them
+const common = {
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        jsc: {
+          target: 'es2023',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+          keepClassNames: true,
+        },
+        module: { type: 'es6' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  moduleNameMapper: {
+    '^#(contracts|runtime|messaging|delivery|destinations|testkit)$': '<rootDir>/libs/$1/src/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.run', '<rootDir>/.cache/'],
+  restoreMocks: true,
+};
+
+const kinds = ['int', 'flow', 'fault', 'long'];
+const suffixed = kinds.map((kind) => ({
+  ...common,
+  displayName: kind,
+  testMatch: [`<rootDir>/**/*.${kind}.spec.ts`],
+  globalSetup: '<rootDir>/test/setup/global-setup.ts',
+}));
+
+export default {
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/**/*.spec.ts'],
+      testPathIgnorePatterns: ['/node_modules/', ...kinds.map((kind) => `\\.${kind}\\.spec\\.ts$`)],
+    },
+    ...suffixed,
+  ],
+};

@@ -1,0 +1,20 @@
+/**
+ * Every record header this product writes. Lower case, single-valued, replaced rather than appended on a hop, at most 4 KB together.
+ * Values are UTF-8 text; readers take the last value of a repeated header.
+ */
+export const headers = {
+  eventId: 'ld-event-id',
+  /** Comma-separated destination names, so that a group can skip a record without decoding it. */
+  destinations: 'ld-destinations',
+  /** Epoch milliseconds before which a retry tier must not hand the record on. */
+  notBefore: 'ld-not-before',
+  /** Epoch milliseconds; copied verbatim on every hop. */
+  deadlineAt: 'ld-deadline-at',
+  /** Why a record went to a dead-letter topic, and where the sealed original is kept. */
+  errorClass: 'ld-error-class',
+  errorRef: 'ld-error-ref',
+  traceparent: 'traceparent',
+  tracestate: 'tracestate',
+} as const;
+
+export const maxHeaderBytes = 4096;

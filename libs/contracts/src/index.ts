@@ -1,0 +1,29 @@
+export type { EventDescriptor } from './event.js';
+export { type FailureClass, failureClasses } from './failure-classes.js';
+export {
+  type Consent,
+  type Contact,
+  type LeadAccepted,
+  LeadAcceptedEvent,
+  type LeadResolved,
+  LeadResolvedEvent,
+  type LeadSubmitted,
+  LeadSubmittedEvent,
+  type OperationResult,
+} from './generated/events.js';
+export { headers, maxHeaderBytes } from './headers.js';
+export { operationKey, unrouted } from './keys.js';
+export { type DeliveryState, deliveryState, finalStates, isFinal, type OperationState, operationStates } from './states.js';
+export {
+  dlqTopic,
+  type GroupSpec,
+  groups,
+  type RetryTier,
+  replayTopic,
+  retryTierMs,
+  retryTiers,
+  retryTopic,
+  type TopicSpec,
+  topics,
+  topology,
+} from './topics.js';

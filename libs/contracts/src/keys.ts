@@ -1,0 +1,8 @@
+/** Operation key = event id + destination + kind; an approved repair generation adds `~g<n>`. Stable across attempts and replays. */
+export function operationKey(eventId: string, destination: string, kind: string, generation = 1): string {
+  const base = `${eventId}:${destination}:${kind}`;
+  return generation === 1 ? base : `${base}~g${generation}`;
+}
+
+/** Delivery name of a lead that no routing rule matched. */
+export const unrouted = 'unrouted';
