@@ -1,0 +1,119 @@
+// Who may import whom. A name is the sentence a reader sees when a rule is broken; the comment says why the rule is there.
+// Order of the libs: contracts <- runtime <- messaging <- delivery <- destinations <- apps. Each may import what stands left of it.
+const spec = '\\.spec\\.ts$';
+const lib = (names) => `^libs/(${names})/`;
+const pack = (names) => `(^|/)node_modules/(${names})(/|$)`;
+
+/** `name` may not import any of `later`, the libs right of it. Specs may also use the testkit. */
+const layer = (name, later) => ({
+  name: `${name}-imports-no-later-lib`,
+  comment: `${name} stands left of ${later.replaceAll('|', ', ')}: an arrow back would tie the lower part to what is built on it.`,
+  severity: 'error',
+  from: { path: lib(name) },
+  to: { path: lib(later) },
+});
+
+export default {
+  forbidden: [
+    {
+      name: 'contracts-import-nothing',
+      comment:
+        'Contracts are words that every part and every test shares. A package or a Node module in them would be I/O in all of those.',
+      severity: 'error',
+      from: { path: lib('contracts'), pathNot: spec },
+      to: { pathNot: lib('contracts') },
+    },
+    layer('runtime', 'messaging|delivery|destinations'),
+    layer('messaging', 'delivery|destinations'),
+    layer('delivery', 'destinations'),
+    {
+      name: 'no-app-imports-an-app',
+      comment: 'Apps meet over topics and internal HTTP only; a shared import would be a shared deployment.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'no-lib-imports-an-app',
+      comment: 'A lib that knows an app cannot serve another one.',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'libs-see-only-the-index-of-a-lib',
+      comment: "index.ts is a lib's whole public surface; anything else in it may change without notice.",
+      severity: 'error',
+      from: { path: '^libs/([^/]+)/' },
+      to: { path: '^libs/[^/]+/', pathNot: ['^libs/$1/', '^libs/[^/]+/src/index\\.ts$'] },
+    },
+    {
+      name: 'apps-see-only-the-index-of-a-lib',
+      comment: "index.ts is a lib's whole public surface; anything else in it may change without notice.",
+      severity: 'error',
+      from: { pathNot: '^libs/' },
+      to: { path: '^libs/[^/]+/', pathNot: '^libs/[^/]+/src/index\\.ts$' },
+    },
+    {
+      name: 'testkit-only-from-tests',
+      comment: 'The testkit starts servers and bends clocks. It is for specs, test/ and scripts/, never for code that is shipped.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: [spec, lib('testkit')] },
+      to: { path: lib('testkit') },
+    },
+    {
+      name: 'kafkajs-only-behind-the-port',
+      comment: 'kafkajs is unmaintained: replacing it must touch libs/messaging alone. The testkit and the benchmarks use it as a witness.',
+      severity: 'error',
+      from: { pathNot: [lib('messaging|testkit'), '^test/load/'] },
+      to: { path: pack('kafkajs|@kafkajs/[^/]+') },
+    },
+    {
+      name: 'telemetry-sdk-only-in-runtime',
+      comment: 'Spans are made by the runtime, so that every record keeps its own trace; the rest of the code sees its interface.',
+      severity: 'error',
+      from: { pathNot: lib('runtime') },
+      to: { path: pack('@opentelemetry/[^/]+') },
+    },
+    {
+      name: 'no-circular',
+      comment: 'Two files that need each other are one idea cut in the wrong place. A cycle of types alone is allowed.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'not-to-unresolvable',
+      comment: 'The import points at nothing: a misspelt path or a package that is not in package.json.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'Nobody imports the file and it starts nothing.',
+      severity: 'error',
+      from: { orphan: true, path: '^(apps|libs)/', pathNot: [spec, '/main\\.ts$'] },
+      to: {},
+    },
+    {
+      name: 'shipped-code-needs-no-dev-package',
+      comment: 'A production image installs "dependencies" alone.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: [spec, lib('testkit')] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    exclude: { path: ['^dist/', '^\\.run', '^\\.cache/', '^examples/'] },
+    doNotFollow: { path: '(^|/)node_modules/' },
+    // "source" is the condition of package.json "imports" under which #contracts is a TypeScript file rather than a built one.
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.json', '.node', '.d.ts'],
+    },
+  },
+};
