@@ -1,0 +1,41 @@
+export { type CoalesceOptions, type Coalescer, CoalescerFull, coalesce } from './coalesce.js';
+export { ConfigError, type ConfigProblem } from './config/config-error.js';
+export { loadEnv } from './config/env.js';
+export { baseEnv, databaseEnv, httpEnv, internalEnv, kafkaEnv, registryEnv, siteEnv, timingEnv } from './config/env-fragments.js';
+export { loadHmacSecret, loadInternalTokens, resolveSecret, type SecretRef } from './config/secrets.js';
+export { type Database, type DatabaseOptions, openDatabase, type Sql, type Tx } from './database/database.js';
+export { DatabaseUnavailable } from './database/database-errors.js';
+export { type Listener, type ListenOptions, listen } from './database/listen.js';
+export { type MigrateOptions, type Migrations, migrateService } from './database/migrate-service.js';
+export { type FieldProblem, type Problem, problem, problemContentType } from './http/problem.js';
+export { newEventId, newLeadRef } from './ids.js';
+export {
+  type InternalClient,
+  type InternalClientOptions,
+  InternalRefused,
+  InternalUnavailable,
+  internalClient,
+} from './internal/internal-client.js';
+export { type InternalRoute, type InternalServer, type InternalServerOptions, startInternalServer } from './internal/internal-server.js';
+export type { ReadinessCheck, ReadinessResult } from './internal/readiness.js';
+export type { LogFields } from './logging/log-fields.js';
+export { createLogger, type Logger, type LogLevel, type LogMethod } from './logging/logger.js';
+export { metrics, metricsText, registry } from './metrics/metrics.js';
+export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
+export { KeyRing } from './sealing/key-ring.js';
+export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';
+export { runService, type ServiceContext, type ServiceOptions, type Stoppable } from './service/run-service.js';
+export { loadSite } from './site/load-site.js';
+export { type RouteSubject, route } from './site/route.js';
+export type { ChannelConfig, DestinationConfig, OwnerConfig, PolicyConfig, RouteConfig, Site, SourceConfig } from './site/site.js';
+export {
+  type Attributes,
+  type AttributeValue,
+  type Span,
+  type SpanKind,
+  type SpanOptions,
+  startTelemetry,
+  type Telemetry,
+  type TelemetryOptions,
+} from './telemetry/telemetry.js';
+export { parseTraceContext, type TraceContext } from './telemetry/trace-context.js';

@@ -1,0 +1,81 @@
+import type { SecretRef } from '../config/secrets.js';
+
+/** Who may hand in leads, over HTTP or on the topic `leads`. Unique by (organization, id). */
+export interface SourceConfig {
+  id: string;
+  organization: string;
+  /** `sha256:<hex>` of each bearer key valid now; at most two, so that a key can be exchanged without a gap. Empty: no HTTP. */
+  keyHashes: string[];
+  /** ISO 3166 country that national phone numbers are read in. */
+  country: string;
+  /** Continue the caller's trace; otherwise it becomes a link. */
+  trustedTrace: boolean;
+  requestsPerSecond: number;
+}
+
+export interface RouteConfig {
+  /** Every named field must be equal; an absent one matches anything. */
+  match: { organization?: string; source?: string; form?: string; campaign?: string };
+  destinations: string[];
+  /** Channel that is told about the outcome. */
+  chat?: string;
+  owner?: string;
+  policy: string;
+}
+
+export interface DestinationConfig {
+  name: string;
+  connector: 'webhook';
+  /** The lead's notification is told on this destination's outcome. */
+  primary: boolean;
+  /** Test leads may go here. */
+  sandbox: boolean;
+  requiresConsent: boolean;
+  /** Operation kinds in the order they are performed. */
+  operations: string[];
+  /** Without trailing slash. */
+  baseUrl: string;
+  secret: SecretRef;
+  nativeIdempotency: boolean;
+  /** URL template per operation kind, relative to baseUrl. */
+  lookup: Record<string, string>;
+  /** Path per operation kind, relative to baseUrl; every kind is present. */
+  paths: Record<string, string>;
+  timeoutMs: number;
+  connectTimeoutMs: number;
+  /** Calls in flight at most, per process. */
+  concurrency: number;
+}
+
+export interface PolicyConfig {
+  name: string;
+  attempts: number;
+  /** From `submitted_at`. */
+  deadlineMs: number;
+  /** Replays of anything older are refused. */
+  maxAgeMs: number;
+}
+
+export interface ChannelConfig {
+  name: string;
+  kind: 'telegram';
+  apiUrl: string;
+  token: SecretRef;
+  chatId: string;
+}
+
+export interface OwnerConfig {
+  id: string;
+  name: string;
+}
+
+/** The site file after validation: who may send, where leads go, who is told. */
+export interface Site {
+  sources: SourceConfig[];
+  routing: RouteConfig[];
+  destinations: Record<string, DestinationConfig>;
+  policies: Record<string, PolicyConfig>;
+  channels: Record<string, ChannelConfig>;
+  owners: Record<string, OwnerConfig>;
+  limits: { bodyBytes: number };
+}

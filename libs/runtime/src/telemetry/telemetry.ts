@@ -1,0 +1,43 @@
+import type { TraceContext } from './trace-context.js';
+
+export type SpanKind = 'server' | 'client' | 'producer' | 'consumer' | 'internal';
+export type AttributeValue = string | number | boolean;
+/** Span attributes: identifiers and low-cardinality facts, never personal data. */
+export type Attributes = Record<string, AttributeValue | undefined>;
+
+export interface SpanOptions {
+  kind: SpanKind;
+  /** Absent: a new root. */
+  parent?: TraceContext;
+  links?: { context: TraceContext; attributes?: Attributes }[];
+  attributes?: Attributes;
+  /** Epoch milliseconds; default now. */
+  startTime?: number;
+}
+
+export interface Span {
+  readonly context: TraceContext;
+  set(attributes: Attributes): void;
+  /** `error` is a low-cardinality code; it marks the span as failed. Only the first call counts. */
+  end(outcome?: { error?: string }): void;
+}
+
+export interface Telemetry {
+  startSpan(name: string, options: SpanOptions): Span;
+  /** Flushes finished spans, waiting 3 s at most. Never throws. */
+  shutdown(): Promise<void>;
+}
+
+export interface TelemetryOptions {
+  service: string;
+  /** OTLP/HTTP base URL (without /v1/traces). Unset: only ids are made. */
+  endpoint?: string;
+  /** Share of new traces that are sampled, 0 to 1. A parent's decision always stands. */
+  ratio: number;
+}
+
+/** Starts span creation for one process. */
+export function startTelemetry(options: TelemetryOptions): Telemetry {
+  void options;
+  throw new Error('not implemented');
+}
