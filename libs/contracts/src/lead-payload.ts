@@ -1,0 +1,35 @@
+/**
+ * What intake's vault keeps sealed of one lead: every field that may be personal. Absent fields are absent; empty text means that the person
+ * left the field empty.
+ */
+export interface LeadPayload {
+  contact: {
+    name?: string;
+    /** Trimmed, domain in lower case. */
+    email?: string;
+    /** E.164; an extension follows as `;ext=`. */
+    phone?: string;
+  };
+  message?: string;
+  /** As the source wrote them; events carry slugs. */
+  form?: string;
+  campaign?: string;
+  /** An integer beyond 2^53 is text with every digit. */
+  custom: Record<string, string | number | boolean | null>;
+  consent: {
+    given: boolean;
+    /** ISO 8601, UTC. */
+    at?: string;
+  };
+  /** ISO 8601, UTC. */
+  submitted_at: string;
+  source: string;
+  source_event_id: string;
+  /** Keyed hash of the person: e-mail, else phone, else lead reference. */
+  person_key: string;
+}
+
+/** One answer of POST /internal/v1/vault:read. 410: nothing is kept under this reference, or not any more. */
+export type VaultReadItem =
+  | { lead_ref: string; status: 200; revision: number; payload: LeadPayload }
+  | { lead_ref: string; status: 410; revision: number };
