@@ -1,3 +1,6 @@
+export { type Codec, type CodecOptions, createCodec } from './codec/codec.js';
+export { DecodeError, type DecodeReason, EncodeError, RegistryUnavailable } from './codec/errors.js';
+export { type KnownSchema, loadSchemaIds, type SchemaIds, schemaIdsDdl } from './codec/schema-ids.js';
 export { createGroupConsumer, type GroupConsumer, type GroupConsumerOptions } from './consumer/group-consumer.js';
 export type { ConsumedRecord, Receipt } from './consumer/record.js';
 export { createKafka } from './kafka/create-kafka.js';
@@ -13,5 +16,9 @@ export type {
   TopicDescription,
   TopicPartitionOffset,
 } from './kafka/ports.js';
+export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outboxDdl, outboxInsert } from './outbox/outbox.js';
+export { createRelay, type Relay, type RelayOptions } from './relay/relay.js';
 export { type EventDecoder, MessagingStrategy, type MessagingStrategyOptions, type Subscription } from './strategy/messaging-strategy.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';
+export { type AppliedSchema, type ApplySchemasOptions, applySchemas, checkSchemas } from './topology/schemas.js';
+export { applyTopics, type TopologyOptions, type TopologyProblem, type TopologyReport, verifyTopics } from './topology/topics.js';

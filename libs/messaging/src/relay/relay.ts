@@ -1,0 +1,29 @@
+import type { Database, Logger, ReadinessCheck } from '#runtime';
+import type { KafkaPort } from '../kafka/ports.js';
+
+export interface RelayOptions {
+  /** The service's database: the relay opens one connection of its own with the same settings, and publishes the table `outbox` there. */
+  db: Database;
+  kafka: KafkaPort;
+  logger: Logger;
+  /** Default 1,000: longest time a row can wait when no wake-up came through. */
+  pollMs?: number;
+}
+
+/**
+ * Publishes outbox rows: in order per key, at least once, each row deleted once Kafka has acknowledged it. Several relays of one service
+ * share the lanes. Survives the loss of Kafka, of PostgreSQL and of its own connection.
+ */
+export interface Relay {
+  /** Begins in the background; resolves at once even where Kafka or PostgreSQL is away. */
+  start(): Promise<void>;
+  /** Call after a commit that wrote rows. Cheap; any number of calls becomes one read. */
+  wake(): void;
+  /** Lets what is in flight finish (at most 10 s), deletes what was acknowledged, gives the lanes back. */
+  stop(): Promise<void>;
+  readonly readiness: ReadinessCheck;
+}
+
+export function createRelay(_options: RelayOptions): Relay {
+  throw new Error('not implemented');
+}
