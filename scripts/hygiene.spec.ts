@@ -1,0 +1,32 @@
+import { describe, expect, it } from '@jest/globals';
+import { faultsOf } from './hygiene.js';
+
+const problems = (text: string, file = 'docs/page.md') =>
+  faultsOf(file, text).map(({ line, problem }) => `${line}: ${problem.split(':')[0]}`);
+
+describe('the hygiene of a committed text', () => {
+  it('accepts ordinary text, relative paths and fictional people', () => {
+    expect(problems('see ./work/list, {root}/work/ and https://site.example.test/root/\nada@example.test')).toEqual([]);
+    expect(problems("import x from '@types/node'; // node@24.1.0, postgres://ld:pw@127.0.0.1:5432/ld")).toEqual([]);
+  });
+
+  it.each([`cd ${'/'}work/main`, `'${'/'}root/.m2'`, `${'/'}home/ada/code`, `file://${'/'}Users/ada`, `C:${'\\'}Users\\ada`])(
+    'refuses the machine path in %j',
+    (text) => expect(problems(`fine\n${text}`)).toEqual(['2: holds an absolute path of one machine']),
+  );
+
+  it.each(['registry.npmjs', 'pypi', 'repo.maven.apache'])('refuses the registry host %s', (name) => {
+    expect(problems(`https://${name}${'.'}org/x`)).toEqual([`1: names the package registry host ${name}.org`]);
+  });
+
+  it('refuses an e-mail address of anybody who may exist, without repeating it', () => {
+    const [fault] = faultsOf('a.md', `mail ada${'@'}example.com`);
+    expect(fault?.problem).toMatch(/outside example\.test/);
+    expect(fault?.problem).not.toContain('ada');
+  });
+
+  it('refuses download addresses in a lockfile and reads nothing else there', () => {
+    const text = `"resolved": "https://mirror.example.test/x.tgz",\n"author": "ada${'@'}example.com"`;
+    expect(problems(text, 'examples/typescript/package-lock.json')).toEqual(['1: records a download address']);
+  });
+});

@@ -1,0 +1,45 @@
+// What a committed text must not contain. Pure: one file's name and text in, the faults out; check-hygiene.ts feeds it the repository.
+
+export interface Fault {
+  file: string;
+  line: number;
+  problem: string;
+}
+
+/** Written in parts so that this file passes its own check. */
+const registryHosts = [
+  ['registry', 'npmjs', 'org'],
+  ['registry', 'yarnpkg', 'com'],
+  ['pypi', 'org'],
+  ['files', 'pythonhosted', 'org'],
+  ['repo', 'maven', 'apache', 'org'],
+  ['repo1', 'maven', 'org'],
+  ['static', 'crates', 'io'],
+  ['proxy', 'golang', 'org'],
+  ['deb', 'debian', 'org'],
+].map((parts) => parts.join('.'));
+
+const machinePath = /(?<![\w.}~-])\/(?:work|root|Users|home\/[a-z][\w-]*)\/|\b[A-Z]:\\Users\\/;
+const email = /[A-Za-z0-9._%+-]+@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,})/g;
+const lockfile = /(^|\/)package-lock\.json$/;
+
+/** The faults of one file, in line order. `file` is its path in the repository; an e-mail is never repeated in the problem. */
+export function faultsOf(file: string, text: string): Fault[] {
+  return text.split('\n').flatMap((content, index) => lineProblems(file, content).map((problem) => ({ file, line: index + 1, problem })));
+}
+
+function lineProblems(file: string, content: string): string[] {
+  const problems: string[] = [];
+  const host = registryHosts.find((name) => content.includes(name));
+  if (host !== undefined) problems.push(`names the package registry host ${host}: a package is known by its name alone`);
+  if (lockfile.test(file)) {
+    if (/"resolved":\s*"https?:/.test(content))
+      problems.push('records a download address: install with omit-lockfile-registry-resolved=true');
+    return problems;
+  }
+  if (machinePath.test(content)) problems.push('holds an absolute path of one machine: derive it from import.meta.dirname');
+  for (const [, domain] of content.matchAll(email)) {
+    if (domain !== 'example.test') problems.push('holds an e-mail address outside example.test: use a fictional person');
+  }
+  return problems;
+}

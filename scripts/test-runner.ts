@@ -1,0 +1,92 @@
+// `npm test [-- stage …]`: runs the stages of test-stages.ts one after the other, prints every failure again at the end, and closes with
+// `N passed, N failed` alone on a line. Ends non-zero when anything failed or nothing ran. LD_TEST_SIZE=long is the size of `npm run test:long`.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  add,
+  type Counts,
+  chosenStages,
+  closingLine,
+  countStage,
+  type JestReport,
+  none,
+  type Stage,
+  type TestSize,
+} from './test-stages.js';
+
+const root = process.cwd();
+const size: TestSize = process.env.LD_TEST_SIZE === 'long' ? 'long' : 'ci';
+/** A stage that hangs is killed and counted as failed, so that a run always ends with its closing line. */
+const stageLimitMs = (size === 'long' ? 120 : 40) * 60_000;
+const folder = mkdtempSync(join(tmpdir(), 'lead-delivery-test-'));
+let running: ChildProcess | undefined;
+let interrupted = false;
+
+function jestArguments(stage: Stage, outputFile: string): string[] {
+  const jest = join(root, 'node_modules/jest/bin/jest.js');
+  const options = ['--selectProjects', stage.project, '--json', `--outputFile=${outputFile}`, '--passWithNoTests'];
+  if (stage.only !== undefined) options.push('--testPathPatterns', stage.only);
+  if (stage.ignore !== undefined) options.push('--testPathIgnorePatterns', '/node_modules/', stage.ignore);
+  // Servers and whole stacks share two cores: only unit files run side by side.
+  options.push(...(stage.project === 'unit' ? ['--maxWorkers=2'] : ['--runInBand']));
+  return ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...options];
+}
+
+function runStage(stage: Stage): Promise<Counts> {
+  console.log(`\n== ${stage.name}`);
+  const outputFile = join(folder, `${stage.name}.json`);
+  // Jest repeats its JSON on stdout; people read its stderr. A group of its own, so that a hung stage goes with all that it started.
+  const child = spawn(process.execPath, jestArguments(stage, outputFile), {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, LD_TEST_SIZE: size },
+    detached: true,
+  });
+  running = child;
+  const limit = setTimeout(() => killGroup(child), stageLimitMs);
+  return new Promise((resolve) => {
+    child.once('close', (exitCode) => {
+      clearTimeout(limit);
+      running = undefined;
+      resolve(countStage(stage, readReport(outputFile), exitCode));
+    });
+  });
+}
+
+function readReport(file: string): JestReport | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as JestReport;
+  } catch {
+    return undefined;
+  }
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interrupted = true;
+    if (running?.pid !== undefined) process.kill(-running.pid, signal);
+  });
+}
+
+async function main(): Promise<void> {
+  let total = none;
+  for (const stage of chosenStages(process.argv.slice(2), size)) {
+    if (interrupted) break;
+    const startedAt = Date.now();
+    const counts = await runStage(stage);
+    total = add(total, counts);
+    console.log(`${stage.name}: ${closingLine(counts)} in ${Math.round((Date.now() - startedAt) / 1000)} s`);
+  }
+  rmSync(folder, { recursive: true });
+  for (const failure of total.failures) console.log(`\nFAILED ${failure}`);
+  console.log(`\n${closingLine(total)}`);
+  if (total.failed > 0 || total.passed === 0 || interrupted) process.exitCode = 1;
+}
+
+await main();

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { add, chosenStages, closingLine, countStage, type JestReport, none, type Stage } from './test-stages.js';
+
+const stage: Stage = { name: 'unit', project: 'unit' };
+const names = (list: Stage[]) => list.map(({ name }) => name);
+
+function report(over: Partial<JestReport> = {}): JestReport {
+  return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, testResults: [], ...over };
+}
+
+describe('the stages of a test run', () => {
+  it('leave out the long ones unless they are asked for', () => {
+    expect(names(chosenStages([], 'ci'))).toEqual(['unit', 'int', 'contract', 'flow', 'fault', 'privacy']);
+    expect(names(chosenStages([], 'long'))).toEqual(['unit', 'int', 'contract', 'flow', 'fault', 'long', 'privacy']);
+    expect(names(chosenStages(['fault', 'unit'], 'ci'))).toEqual(['unit', 'fault']);
+    expect(() => chosenStages(['units'], 'ci')).toThrow('no such stage: units');
+  });
+
+  it('count a passing report', () => {
+    const counts = countStage(stage, report({ numPassedTests: 3, numPendingTests: 1 }), 0);
+    expect(closingLine(add(counts, none))).toBe('3 passed, 0 failed, 1 skipped');
+  });
+
+  it('count and print each failed test', () => {
+    const failed = { fullName: 'a lead is kept', status: 'failed', failureMessages: ['expected 1, received 0'] };
+    const file = { name: 'lead.spec.ts', status: 'failed', message: '', assertionResults: [failed] };
+    const counts = countStage(stage, report({ numPassedTests: 2, numFailedTests: 1, testResults: [file] }), 1);
+    expect(closingLine(counts)).toBe('2 passed, 1 failed');
+    expect(counts.failures).toEqual(['unit: a lead is kept (lead.spec.ts)\nexpected 1, received 0']);
+  });
+
+  it.each([
+    ['a report that was never written', undefined, null, 'left no report'],
+    ['no test at all', report(), 0, 'no test ran'],
+    ['an exit code that no test explains', report({ numPassedTests: 2 }), 7, 'yet Jest ended with 7'],
+    [
+      'a file that could not be loaded',
+      report({
+        numPassedTests: 2,
+        testResults: [{ name: 'a.spec.ts', status: 'failed', message: 'cannot find module', assertionResults: [] }],
+      }),
+      1,
+      'cannot find module',
+    ],
+  ])('count %s as a failure', (_, given, exitCode, why) => {
+    const counts = countStage(stage, given, exitCode);
+    expect(counts.failed).toBe(1);
+    expect(counts.failures.join()).toContain(why);
+  });
+});

@@ -1,0 +1,89 @@
+// What `npm test` runs, and how Jest's own report becomes one line. Pure; test-runner.ts starts the processes.
+
+export type TestSize = 'ci' | 'long';
+
+export interface Stage {
+  name: string;
+  /** Jest project, as named in jest.config.mjs. */
+  project: 'unit' | 'int' | 'flow' | 'fault' | 'long';
+  /** Only files whose path matches; all of the project when absent. */
+  only?: string;
+  ignore?: string;
+}
+
+/** In this order, one after the other: cheap ones first, and the privacy scan last, since it reads what all others wrote. */
+export const stages: readonly Stage[] = [
+  { name: 'unit', project: 'unit' },
+  { name: 'int', project: 'int' },
+  { name: 'contract', project: 'flow', only: 'test/contract/' },
+  { name: 'flow', project: 'flow', ignore: 'test/(contract|privacy)/' },
+  { name: 'fault', project: 'fault', ignore: 'test/privacy/' },
+  { name: 'long', project: 'long' },
+  { name: 'privacy', project: 'flow', only: 'test/privacy/' },
+];
+
+/** The stages to run: those named, else all; `long` only in a long run. Throws on a name that is no stage. */
+export function chosenStages(names: readonly string[], size: TestSize): Stage[] {
+  const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
+  if (unknown.length > 0) throw new Error(`no such stage: ${unknown.join(', ')}; there are ${stages.map(({ name }) => name).join(', ')}`);
+  return stages.filter(({ name }) => (names.length === 0 ? name !== 'long' || size === 'long' : names.includes(name)));
+}
+
+/** The part of Jest's `--json` report that is read here. */
+export interface JestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
+  }[];
+}
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+  /** One text per failure, ready to print. */
+  failures: string[];
+}
+
+/**
+ * Counts of one stage. No report (`undefined`: Jest was killed or broke before writing it), a file that could not be loaded, a non-zero exit without
+ * a failed test, and a stage that executed no test each count as one failure: silence is never a pass.
+ */
+export function countStage(stage: Stage, report: JestReport | undefined, exitCode: number | null): Counts {
+  if (report === undefined) return broken(stage, `Jest ended with ${exitCode ?? 'a signal'} and left no report`);
+  const failures = report.testResults.flatMap((file) => {
+    const failed = file.assertionResults.filter(({ status }) => status === 'failed');
+    if (failed.length === 0) return file.status === 'failed' ? [`${stage.name}: ${file.name}\n${file.message}`] : [];
+    return failed.map((test) => `${stage.name}: ${test.fullName} (${file.name})\n${(test.failureMessages ?? []).join('\n')}`);
+  });
+  const counts = { passed: report.numPassedTests, failed: failures.length, skipped: report.numPendingTests, failures };
+  if (failures.length > 0) return counts;
+  if (counts.passed === 0) return add(counts, broken(stage, 'no test ran'));
+  return exitCode === 0 ? counts : add(counts, broken(stage, `every test passed, yet Jest ended with ${exitCode ?? 'a signal'}`));
+}
+
+/** The sum of two counts. */
+export function add(left: Counts, right: Counts): Counts {
+  return {
+    passed: left.passed + right.passed,
+    failed: left.failed + right.failed,
+    skipped: left.skipped + right.skipped,
+    failures: [...left.failures, ...right.failures],
+  };
+}
+
+/** The closing line: `N passed, N failed`, and `, N skipped` where there are any. */
+export function closingLine({ passed, failed, skipped }: Counts): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+export const none: Counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
+
+function broken(stage: Stage, why: string): Counts {
+  return { passed: 0, failed: 1, skipped: 0, failures: [`${stage.name}: ${why}`] };
+}
