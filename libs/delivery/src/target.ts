@@ -1,0 +1,83 @@
+import type { DeliveryState, FailureClass, OperationState } from '#contracts';
+import type { ConsumedRecord, OutboxRow } from '#messaging';
+import type { TraceContext } from '#runtime';
+import type { Outcome } from './outcome.js';
+import type { LeadPayload } from './vault.js';
+
+/** One destination action. Its key is stable over every attempt and replay. */
+export interface PlannedOperation {
+  /** `contact`, `lead`, a notification template … unique within the delivery. */
+  kind: string;
+  operationKey: string;
+}
+
+/** What an event asks of a target: one delivery with its operations in the order they must happen. */
+export interface PlannedDelivery {
+  eventId: string;
+  /** With the event id the primary key of the delivery. A destination name; the notifier puts scope, channel and recipient in it. */
+  destination: string;
+  leadRef: string;
+  submittedAt: Date;
+  deadlineAt: Date;
+  operations: readonly PlannedOperation[];
+  /** True: `perform` gets the vault's payload. */
+  needsVault: boolean;
+  /** Test leads stay out of business metrics. */
+  test: boolean;
+}
+
+export interface PerformContext<E> {
+  event: E;
+  /** Present where the plan said `needsVault`. */
+  payload?: LeadPayload;
+  attemptId: string;
+  /** References of the delivery's operations that succeeded, by kind. */
+  refs: Readonly<Record<string, string>>;
+  /** Context of the client span: what goes out as `traceparent`. */
+  trace: TraceContext;
+  /** min(configured, time left to the deadline), in milliseconds. */
+  timeoutMs: number;
+}
+
+export interface OperationReport extends PlannedOperation {
+  state: OperationState;
+  ref?: string;
+  /** Calls made so far. */
+  attempts: number;
+}
+
+/** A delivery that has just reached a final state. */
+export interface ResolvedDelivery<E> {
+  event: E;
+  plan: PlannedDelivery;
+  state: DeliveryState;
+  class?: FailureClass;
+  code?: string;
+  operations: readonly OperationReport[];
+  /** The database's clock. */
+  resolvedAt: Date;
+  /** Context of the process span; travels on with what is announced. */
+  trace: TraceContext;
+  /** The record that carried the event: its key bytes are the key of what is announced. */
+  record: ConsumedRecord;
+}
+
+/**
+ * Where deliveries go. One engine serves one target; everything a target says is pure except `perform`, which must not throw: what went
+ * wrong is an {@link Outcome}. A throw is recorded as `uncertain` with code `connector_threw`.
+ */
+export interface Target<E> {
+  /** Label of metrics and logs: a destination's name, or `notifier`. */
+  name: string;
+  /** Calls in flight at once. */
+  concurrency: number;
+  /** Limit of one call in milliseconds, connect included; must be shorter than the lease. */
+  timeoutMs: number;
+  /** True: repeating the same request with the same key has no second effect. */
+  nativeIdempotency: boolean;
+  /** `undefined`: not for this target; the record is settled. */
+  plan(event: E): PlannedDelivery | undefined;
+  perform(operation: PlannedOperation, context: PerformContext<E>): Promise<Outcome>;
+  /** Outbox rows to be written together with the final state; none is fine. */
+  resolved(delivery: ResolvedDelivery<E>): OutboxRow[];
+}
