@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+
+/** One fictional person whose data every whole-stack test plants, so that one scan at the end can look for all of them. */
+export interface PlantedPerson {
+  readonly name: string;
+  readonly email: string;
+  readonly phone: string;
+  readonly message: string;
+}
+
+/** Eight people: few enough to search for every form of every value, enough to mix keys and contacts. */
+export const plantedPeople: readonly PlantedPerson[] = Array.from({ length: 8 }, (_, index) => ({
+  name: `Zenobia Quillfeather-${index}`,
+  email: `Zenobia.Quillfeather+${index}@example.test`,
+  phone: `+1202555018${index}`,
+  message: `Planted wish ${index}: «a blue heron», please ring after six`,
+}));
+
+/** The planted person for the n-th lead of a test. */
+export function person(n: number): PlantedPerson {
+  return plantedPeople[n % plantedPeople.length] as PlantedPerson;
+}
+
+/** Every value that must not be found outside the vault, the topic `leads` and the destinations. */
+export const plantedValues: readonly string[] = plantedPeople.flatMap(({ name, email, phone, message }) => [name, email, phone, message]);
+
+/**
+ * The shapes in which a value leaks: raw, lower-cased, digits only (for phone numbers), URL-encoded both ways, base64, JSON-escaped, and as an unkeyed SHA-256
+ * (hex and base64) of the raw and of the lower-cased value.
+ */
+export function leakForms(value: string): string[] {
+  const lower = value.toLowerCase();
+  const digits = value.replace(/\D/g, '');
+  const escaped = JSON.stringify(value)
+    .slice(1, -1)
+    .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const hashed = [value, lower].flatMap((text) => {
+    const digest = createHash('sha256').update(text).digest();
+    return [digest.toString('hex'), digest.toString('base64').replace(/=+$/, '')];
+  });
+  const forms = [
+    value,
+    lower,
+    encodeURIComponent(value),
+    new URLSearchParams({ v: value }).toString().slice(2),
+    Buffer.from(value).toString('base64').replace(/=+$/, ''),
+    Buffer.from(lower).toString('base64').replace(/=+$/, ''),
+    escaped,
+    ...hashed,
+  ];
+  if (digits.length >= 10) forms.push(digits);
+  return [...new Set(forms)];
+}
