@@ -1,12 +1,9 @@
-/** Calls `check` until it does not throw, every 100 ms, and gives its value; after `timeoutMs` throws its last error. */
+import { eventually as ask } from '#testkit';
+
+/** Repeats a check made of expectations until none fails, and gives its value; after `timeoutMs` throws the last failure. */
 export async function eventually<T>(check: () => Promise<T> | T, timeoutMs = 20_000): Promise<T> {
-  const until = Date.now() + timeoutMs;
-  for (;;) {
-    try {
-      return await check();
-    } catch (error) {
-      if (Date.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
+  const answer = await ask('the expectations to hold', async () => ({ value: await check() }), { timeoutMs, everyMs: 100 }).catch((error: Error) => {
+    throw error.cause ?? error;
+  });
+  return answer.value;
 }
