@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Answer, Call } from '../http/call.js';
 
 /** A stored body stays JSON text, which is cheap to keep by the hundred thousand; it is parsed again only for a lookup. */
@@ -17,6 +16,13 @@ export interface CrmRecord {
 
 export type CrmKind = 'lead' | 'contact';
 
+interface GivenAnswer {
+  path: string;
+  body: string;
+  status: number;
+  id: string;
+}
+
 interface Shelf {
   all: CrmRecord[];
   byKey: Map<string, CrmRecord[]>;
@@ -28,7 +34,7 @@ const shelf = (): Shelf => ({ all: [], byKey: new Map(), beyondFirst: 0 });
 /** What a CRM keeps: leads, contacts, and the answers it gave under idempotency keys. It never deduplicates leads. */
 export class CrmStore {
   private shelves = { lead: shelf(), contact: shelf() };
-  private answers = new Map<string, { fingerprint: string; answer: Answer }>();
+  private answers = new Map<string, GivenAnswer>();
   private sequence = 0;
 
   /** @param prefix of ids; has to differ between instances and restarts so that a reference is never given twice */
@@ -77,14 +83,14 @@ export class CrmStore {
   }
 
   /** @returns the answer stored under the key, `conflict` when another request came with it, undefined when it is new */
-  replayed(idempotencyKey: string, call: Call): Answer | 'conflict' | undefined {
-    const stored = this.answers.get(idempotencyKey);
-    if (stored === undefined) return undefined;
-    return stored.fingerprint === fingerprint(call) ? stored.answer : 'conflict';
+  replayed(idempotencyKey: string, { path, body }: Call): Answer | 'conflict' | undefined {
+    const given = this.answers.get(idempotencyKey);
+    if (given === undefined) return undefined;
+    return given.path === path && given.body === body ? { status: given.status, body: { id: given.id } } : 'conflict';
   }
 
-  remember(idempotencyKey: string, call: Call, answer: Answer): void {
-    this.answers.set(idempotencyKey, { fingerprint: fingerprint(call), answer });
+  remember(idempotencyKey: string, { path, body }: Call, { status, id }: { status: number; id: string }): void {
+    this.answers.set(idempotencyKey, { path, body, status, id });
   }
 
   /** Records as the API gives them. @param bornBeforeMs hides younger ones, as a lagging search index does */
@@ -114,10 +120,6 @@ export class CrmStore {
 function header(call: Call, name: string): string | undefined {
   const value = call.headers[name];
   return Array.isArray(value) ? value.at(-1) : value;
-}
-
-function fingerprint(call: Call): string {
-  return hash('sha1', `${call.path}\n${call.body}`, 'base64');
 }
 
 function shown(record: CrmRecord): Record<string, unknown> {

@@ -131,9 +131,9 @@ export class Crm implements Witness {
     if (stored !== undefined) return { ...stored, headers: { 'Idempotency-Replayed': 'true' } };
     const updated = kind === 'contact' && switches.contactUpsert ? this.store.update(key, call) : undefined;
     const { id } = updated ?? this.store.create(kind, key, call);
-    const answer = { status: updated === undefined ? 201 : 200, body: { id } };
-    if (idempotencyKey !== undefined) this.store.remember(idempotencyKey, call, answer);
-    return answer;
+    const status = updated === undefined ? 201 : 200;
+    if (idempotencyKey !== undefined) this.store.remember(idempotencyKey, call, { status, id });
+    return { status, body: { id } };
   }
 }
 
