@@ -16,7 +16,7 @@ export type {
   TopicDescription,
   TopicPartitionOffset,
 } from './kafka/ports.js';
-export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outboxDdl, outboxInsert } from './outbox/outbox.js';
+export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outboxDdl, outboxInsert, outboxLanes } from './outbox/outbox.js';
 export { createRelay, type Relay, type RelayOptions } from './relay/relay.js';
 export { type EventDecoder, MessagingStrategy, type MessagingStrategyOptions, type Subscription } from './strategy/messaging-strategy.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';

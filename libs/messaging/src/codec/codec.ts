@@ -1,5 +1,10 @@
+import type avro from 'avsc';
 import type { EventDescriptor } from '#contracts';
+import { avroType, inexactFields } from './avro-type.js';
+import { schemaMeaning } from './canonical-schema.js';
+import { DecodeError, EncodeError } from './errors.js';
 import type { SchemaIds } from './schema-ids.js';
+import { writerSchemas } from './writer-schemas.js';
 
 export interface CodecOptions {
   /** What `leadctl schemas apply` stored: with it neither encoding nor decoding of known ids asks the registry. */
@@ -21,6 +26,134 @@ export interface Codec {
   decode<E>(event: EventDescriptor<E>, bytes: Buffer | null): E | Promise<E>;
 }
 
-export function createCodec(_options: CodecOptions): Codec {
-  throw new Error('not implemented');
+const prefixBytes = 5;
+
+export function createCodec(options: CodecOptions): Codec {
+  const contracts = new Map<EventDescriptor<unknown>, Contract>();
+  const writers = writerSchemas({ ...options, timeoutMs: options.timeoutMs ?? 3_000 });
+  const contractOf = (event: EventDescriptor<unknown>): Contract => {
+    const found = contracts.get(event) ?? new Contract(event, options.known);
+    contracts.set(event, found);
+    return found;
+  };
+  return {
+    encode: (event, value) => contractOf(event).encode(value),
+    decode<E>(event: EventDescriptor<E>, bytes: Buffer | null): E | Promise<E> {
+      const contract = contractOf(event);
+      const id = schemaId(event, bytes);
+      const body = (bytes as Buffer).subarray(prefixBytes);
+      if (contract.canRead(id)) return contract.read(id, body) as E;
+      const schema = writers.schemaOf(event.subject, id);
+      if (typeof schema === 'string') return contract.read(id, body, schema) as E;
+      return schema.then((text) => contract.read(id, body, text) as E);
+    },
+  };
+}
+
+/** @throws DecodeError where the bytes are not framed Avro. */
+function schemaId(event: EventDescriptor<unknown>, bytes: Buffer | null): number {
+  if (bytes === null) throw new DecodeError('tombstone', `${event.name}: the record has no value`);
+  if (bytes.length < prefixBytes) throw new DecodeError('not_avro', `${event.name}: ${bytes.length} bytes are too few for a schema id`);
+  if (bytes[0] !== 0) throw new DecodeError('not_avro', `${event.name}: the value does not begin with a zero byte`);
+  return bytes.readInt32BE(1);
+}
+
+type Reader = { schema: string; resolver: object | undefined };
+
+/** One event's schema compiled, with the resolvers of every writer met so far. */
+class Contract {
+  private readonly type: avro.Type;
+  private readonly readers = new Map<number, Reader | DecodeError>();
+  private readonly id: number | EncodeError;
+  /** Events are small; a larger one makes it grow. */
+  private scratch = Buffer.allocUnsafe(4_096);
+
+  constructor(
+    private readonly event: EventDescriptor<unknown>,
+    known: SchemaIds,
+  ) {
+    this.type = avroType(event.schema);
+    this.id = writerId(event, known);
+  }
+
+  encode(value: unknown): Buffer {
+    if (typeof this.id !== 'number') throw this.id;
+    try {
+      let end = this.type.encode(value, this.scratch, prefixBytes);
+      if (end < 0) {
+        this.scratch = Buffer.allocUnsafe(2 * (this.scratch.length - end));
+        end = this.type.encode(value, this.scratch, prefixBytes);
+      }
+      this.scratch[0] = 0;
+      this.scratch.writeInt32BE(this.id, 1);
+      return Buffer.from(this.scratch.subarray(0, end));
+    } catch {
+      // The library's own message holds the value.
+      throw new EncodeError(`${this.event.name}: ${this.misfits(value).join(', ')} must be what the contract says`);
+    }
+  }
+
+  private misfits(value: unknown): string[] {
+    const paths: string[] = [];
+    this.type.isValid(value, { errorHook: (path: string[]) => paths.push(path.join('.')) } as never);
+    return paths.length > 0 ? paths : ['the value'];
+  }
+
+  canRead(id: number): boolean {
+    return this.readers.has(id);
+  }
+
+  /** `schema` is needed the first time only. */
+  read(id: number, body: Buffer, schema?: string): unknown {
+    const reader = this.readers.get(id) ?? this.addReader(id, schema as string);
+    if (reader instanceof DecodeError) throw reader;
+    try {
+      return this.type.fromBuffer(body, reader.resolver);
+    } catch (error) {
+      throw this.undecodable(
+        id,
+        explain(error, () => inexactFields(reader.schema, body)),
+      );
+    }
+  }
+
+  private addReader(id: number, schema: string): Reader | DecodeError {
+    const reader = this.resolve(id, schema);
+    this.readers.set(id, reader);
+    return reader;
+  }
+
+  private resolve(id: number, schema: string): Reader | DecodeError {
+    try {
+      const same = schemaMeaning(schema) === schemaMeaning(this.event.schema);
+      return { schema, resolver: same ? undefined : this.type.createResolver(avroType(schema)) };
+    } catch {
+      return this.undecodable(id, 'its schema cannot be read as this contract');
+    }
+  }
+
+  private undecodable(id: number, why: string): DecodeError {
+    return new DecodeError('undecodable', `${this.event.name}, schema id ${id}: ${why}`);
+  }
+}
+
+/** Id under which our own records go out: the newest registration of the contract's version. */
+function writerId(event: EventDescriptor<unknown>, known: SchemaIds): number | EncodeError {
+  const own = known.findLast((schema) => schema.subject === event.subject && schema.version === event.schemaVersion);
+  const name = `${event.subject} version ${event.schemaVersion}`;
+  if (own === undefined) return new EncodeError(`${name} is not registered for this service: run \`leadctl schemas apply\``);
+  if (schemaMeaning(own.schema) === schemaMeaning(event.schema)) return own.id;
+  return new EncodeError(`${name} was registered with other content: a changed schema needs a new version file`);
+}
+
+/** Causes by the library's fixed texts; anything else could hold a value of the record. */
+function explain(error: unknown, inexact: () => string[]): string {
+  const message = error instanceof Error ? error.message : '';
+  if (/precision loss|timestamp out of range/.test(message)) {
+    const fields = inexact();
+    return `${fields.length > 0 ? fields.join(', ') : 'a long'} is outside the exact range`;
+  }
+  if (/truncated|trailing|negative length/.test(message)) return 'the bytes are shorter or longer than the schema says';
+  if (/union index/.test(message)) return 'a union has no such branch';
+  return 'the bytes do not fit the schema';
 }
