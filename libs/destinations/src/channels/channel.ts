@@ -1,5 +1,5 @@
-import type { TraceContext } from '#runtime';
 import type { Outcome } from '#delivery';
+import type { TraceContext } from '#runtime';
 
 /** One message to one recipient. `text` carries references only: no name, e-mail, phone or free text of a lead. */
 export interface ChannelMessage {
@@ -25,4 +25,6 @@ export interface Channel {
   /** Test leads may be told here. */
   sandbox: boolean;
   send(message: ChannelMessage, context: SendContext): Promise<Outcome>;
+  /** Cuts what is still open. */
+  close(): Promise<void>;
 }
