@@ -12,6 +12,7 @@ export const headers = {
   deadlineAt: 'ld-deadline-at',
   /** Why a record went to a dead-letter topic, and where the sealed original is kept. */
   errorClass: 'ld-error-class',
+  errorCode: 'ld-error-code',
   errorRef: 'ld-error-ref',
   traceparent: 'traceparent',
   tracestate: 'tracestate',

@@ -8,8 +8,7 @@ const statements = [
     source text not null,
     external_ref text not null,
     event_id uuid not null,
-    fingerprint_version smallint not null,
-    fingerprint bytea not null,
+    fingerprint text not null,
     accepted_at timestamptz not null,
     primary key (organization, source, external_ref)
   )`,

@@ -1,0 +1,115 @@
+import type { FieldProblem, Sql, Telemetry, TraceContext } from '#runtime';
+import type { DatabaseClock } from './database-clock.js';
+import { type PreparedLead, type PrepareTools, prepareLead } from './prepare-lead.js';
+import { sameContent } from './same-content.js';
+import { bisect } from './store/bisect.js';
+import { findKeys, type StoredKey } from './store/find-keys.js';
+import { insertLeads } from './store/insert-leads.js';
+import type { Submission } from './submission/normalise.js';
+import { submittedAtProblem } from './submission/times.js';
+
+/** A submission at the door, with the span it came in. */
+export interface Arrival {
+  submission: Submission;
+  trace: TraceContext;
+}
+
+/**
+ * What became of an arrival. `replayed`: the same key and content were accepted before, and this is the answer given then. `conflict`: the key
+ * was used for other content.
+ */
+export type Acceptance =
+  | { kind: 'accepted' | 'replayed'; eventId: string; leadRef: string }
+  | { kind: 'conflict'; eventId: string }
+  | { kind: 'invalid'; errors: FieldProblem[] };
+
+export interface AcceptTools extends PrepareTools {
+  db: Sql;
+  clock: DatabaseClock;
+  telemetry: Telemetry;
+  /** Called once rows for the relay are committed. */
+  relayWake: () => void;
+}
+
+/** A key that is neither ours nor there: whoever held it rolled back or purged it between two statements. More than once is no coincidence. */
+const maxRounds = 3;
+
+/**
+ * The one way in, for both doors. Decides new, same or conflict for each arrival and saves what is new, everything of a lead in one statement.
+ * Answers in the order of the arrivals. Throws DatabaseUnavailable, after which any of them may or may not be saved, each wholly; asking again
+ * gives the right answer.
+ */
+export async function acceptLeads(tools: AcceptTools, arrivals: readonly Arrival[]): Promise<Acceptance[]> {
+  const now = await tools.clock.now();
+  const answers = new Map<Candidate, Acceptance>();
+  const candidates = arrivals.map((arrival) => prepareCandidate(tools, arrival, now));
+  for (const candidate of candidates) {
+    if (candidate.problem) answers.set(candidate, { kind: 'invalid', errors: [candidate.problem] });
+  }
+  let open = candidates.filter((candidate) => !candidate.problem);
+  for (let round = 0; open.length > 0; round++) {
+    if (round === maxRounds) throw new Error('Keys neither inserted nor found');
+    await saveNew(tools, open, answers);
+    open = open.filter((candidate) => !answers.has(candidate));
+    await answerKnown(tools, open, answers);
+    open = open.filter((candidate) => !answers.has(candidate));
+  }
+  return candidates.map((candidate) => answers.get(candidate) as Acceptance);
+}
+
+interface Candidate extends PreparedLead {
+  problem?: FieldProblem;
+  /** Ends the span that created the event; only a saved event has one. */
+  created(): void;
+}
+
+function prepareCandidate(tools: AcceptTools, { submission, trace }: Arrival, now: Date): Candidate {
+  const span = tools.telemetry.startSpan('create lead.accepted', { kind: 'producer', parent: trace });
+  const prepared = prepareLead(tools, submission, { now, trace: span.context });
+  span.set({ 'messaging.system': 'kafka', 'messaging.operation.name': 'create', 'messaging.destination.name': 'lead.accepted' });
+  span.set({ 'messaging.message.id': prepared.row.eventId, 'lead.event_id': prepared.row.eventId });
+  const problem = submission.submittedAt && submittedAtProblem(submission.submittedAt, now);
+  return { ...prepared, problem, created: () => span.end() };
+}
+
+async function saveNew(tools: AcceptTools, open: Candidate[], answers: Map<Candidate, Acceptance>): Promise<void> {
+  const byEventId = new Map(open.map((candidate) => [candidate.row.eventId, candidate]));
+  await bisect(
+    open,
+    async (part) => {
+      const { saved, now } = await insertLeads(
+        tools.db,
+        part.map(({ row }) => row),
+      );
+      if (now) tools.clock.refresh(now);
+      for (const eventId of saved) {
+        const candidate = byEventId.get(eventId);
+        if (!candidate) continue;
+        candidate.created();
+        answers.set(candidate, { kind: 'accepted', eventId, leadRef: candidate.row.leadRef });
+      }
+    },
+    (refused, sqlState) => {
+      const fix = 'Compare the lead with /openapi.json and report this code.';
+      answers.set(refused, { kind: 'invalid', errors: [{ field: 'body', problem: `cannot be stored (${sqlState})`, fix }] });
+    },
+  );
+  if (answers.size > 0) tools.relayWake();
+}
+
+async function answerKnown(tools: AcceptTools, open: Candidate[], answers: Map<Candidate, Acceptance>): Promise<void> {
+  const found = await findKeys(
+    tools.db,
+    open.map(({ row }) => row),
+  );
+  for (const stored of found) {
+    const candidate = open[stored.index];
+    if (candidate) answers.set(candidate, await compare(tools, candidate, stored));
+  }
+}
+
+async function compare(tools: AcceptTools, candidate: Candidate, stored: StoredKey): Promise<Acceptance> {
+  const { eventId, leadRef } = stored;
+  const same = await sameContent(tools, candidate, stored);
+  return same ? { kind: 'replayed', eventId, leadRef } : { kind: 'conflict', eventId };
+}

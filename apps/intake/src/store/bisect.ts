@@ -1,0 +1,44 @@
+/**
+ * Runs a batch; where the database refuses its data (SQLSTATE class 22 or 23, which says that one row is wrong but not which), halves it until
+ * the single row is found, so that this row alone fails. A deadlock or serialisation failure is run again. Any other error is thrown on.
+ */
+export async function bisect<Item>(
+  items: readonly Item[],
+  run: (part: readonly Item[]) => Promise<void>,
+  refuse: (item: Item, sqlState: string) => void,
+): Promise<void> {
+  if (items.length === 0) return;
+  const sqlState = await attempt(items, run);
+  if (sqlState === undefined) return;
+  const [only] = items;
+  if (items.length === 1 && only !== undefined) {
+    refuse(only, sqlState);
+    return;
+  }
+  const middle = Math.ceil(items.length / 2);
+  await bisect(items.slice(0, middle), run, refuse);
+  await bisect(items.slice(middle), run, refuse);
+}
+
+const maxCollisions = 5;
+
+/** SQLSTATE of refused data, or undefined when it went through. */
+async function attempt<Item>(items: readonly Item[], run: (part: readonly Item[]) => Promise<void>): Promise<string | undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await run(items);
+      return undefined;
+    } catch (error) {
+      const sqlState = sqlStateOf(error);
+      if (isDataError(sqlState)) return sqlState;
+      if (!isCollision(sqlState) || tries === maxCollisions) throw error;
+    }
+  }
+}
+
+function sqlStateOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+const isDataError = (sqlState: string): boolean => /^2[23]...$/.test(sqlState);
+const isCollision = (sqlState: string): boolean => sqlState === '40P01' || sqlState === '40001';

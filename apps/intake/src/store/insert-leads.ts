@@ -1,0 +1,103 @@
+import type { OutboxRow } from '#messaging';
+import type { Sql } from '#runtime';
+import { type Column, columnValues, unnestColumns } from './columns.js';
+import type { NewDelivery, NewLead } from './new-lead.js';
+
+type OfLead<Part> = Part & { eventId: string };
+
+const leadColumns: readonly Column<NewLead>[] = [
+  ['event_id', 'uuid', (lead) => lead.eventId],
+  ['lead_ref', 'text', (lead) => lead.leadRef],
+  ['organization', 'text', (lead) => lead.organization],
+  ['source', 'text', (lead) => lead.source],
+  ['external_ref', 'text', (lead) => lead.externalRef],
+  ['fingerprint', 'text', (lead) => lead.fingerprint],
+  ['form', 'text', (lead) => lead.form],
+  ['campaign', 'text', (lead) => lead.campaign],
+  ['supersedes_ref', 'text', (lead) => lead.supersedesRef],
+  ['submitted_at', 'timestamptz', (lead) => lead.submittedAt],
+  ['accepted_at', 'timestamptz', (lead) => lead.acceptedAt],
+  ['deadline_at', 'timestamptz', (lead) => lead.deadlineAt],
+  ['policy', 'text', (lead) => lead.policy],
+  ['owner', 'text', (lead) => lead.owner],
+  ['test', 'bool', (lead) => lead.test],
+  ['record_key', 'bytea', (lead) => lead.recordKey],
+  ['event', 'bytea', (lead) => lead.event],
+  ['traceparent', 'text', (lead) => lead.trace.traceparent],
+  ['tracestate', 'text', (lead) => lead.trace.tracestate],
+  ['key_id', 'text', (lead) => lead.sealed.keyId],
+  ['wrapped_key', 'bytea', (lead) => lead.sealed.wrappedKey],
+  ['sealed', 'bytea', (lead) => lead.sealed.sealed],
+];
+
+const deliveryColumns: readonly Column<OfLead<NewDelivery>>[] = [
+  ['event_id', 'uuid', (delivery) => delivery.eventId],
+  ['destination', 'text', (delivery) => delivery.destination],
+  ['state', 'text', (delivery) => delivery.state],
+  ['class', 'text', (delivery) => delivery.class],
+  ['code', 'text', (delivery) => delivery.code],
+];
+
+const outboxColumns: readonly Column<OfLead<OutboxRow>>[] = [
+  ['event_id', 'uuid', (row) => row.eventId],
+  ['topic', 'text', (row) => row.topic],
+  ['key', 'bytea', (row) => row.key],
+  ['value', 'bytea', (row) => row.value],
+  ['headers', 'json', (row) => JSON.stringify(row.headers)],
+];
+
+/** How long personal data is kept. */
+const vaultRetention = '400 days';
+/** How long a delivery may stay unclaimed before it is announced again. */
+export const reannounceAfter = '5 minutes';
+
+const firstDelivery = leadColumns.length + 1;
+const firstOutbox = firstDelivery + deliveryColumns.length;
+
+/**
+ * The key decides: a lead whose key exists is left out of every other insert. The conflict target is named, so that any other broken rule is an
+ * error. A key that another transaction is just inserting is waited for. Sorted by key, so that two batches never wait for each other.
+ */
+export const insertLeadsSql = `
+with input as materialized (
+  select * from ${unnestColumns('input', leadColumns)}
+), keyed as (
+  insert into intake_key (organization, source, external_ref, event_id, fingerprint, accepted_at)
+  select organization, source, external_ref, event_id, fingerprint, accepted_at
+  from input order by organization, source, external_ref, position
+  on conflict (organization, source, external_ref) do nothing
+  returning event_id
+), fresh as materialized (
+  select input.* from input where event_id in (select event_id from keyed)
+), saved as (
+  insert into lead (event_id, lead_ref, organization, source, form, campaign, supersedes_ref, submitted_at, accepted_at, deadline_at,
+    policy, owner, test, record_key, event, traceparent, tracestate)
+  select event_id, lead_ref, organization, source, form, campaign, supersedes_ref, submitted_at, accepted_at, deadline_at,
+    policy, owner, test, record_key, event, traceparent, tracestate
+  from fresh
+), vaulted as (
+  insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, delete_after)
+  select lead_ref, 1, key_id, wrapped_key, sealed, accepted_at + interval '${vaultRetention}' from fresh
+), delivered as (
+  insert into delivery (event_id, destination, state, class, code, owner, deadline_at, as_of, announce_at)
+  select event_id, destination, state, class, code, owner, deadline_at, accepted_at, accepted_at + interval '${reannounceAfter}'
+  from ${unnestColumns('planned', deliveryColumns, firstDelivery)} join fresh using (event_id)
+), announced as (
+  insert into outbox (topic, key, value, headers)
+  select topic, key, value, headers
+  from ${unnestColumns('row', outboxColumns, firstOutbox)}
+  where event_id in (select event_id from keyed) order by row.position
+)
+select event_id, clock_now() as now from fresh`;
+
+/** Saves leads whose key is new, all or none of the batch. Gives their event ids and PostgreSQL's time; a key that existed is not among them. */
+export async function insertLeads(db: Sql, leads: readonly NewLead[]): Promise<{ saved: Set<string>; now?: Date }> {
+  const rows = await db.sql<{ event_id: string; now: Date }>('intake.insert_leads', insertLeadsSql, insertLeadsValues(leads));
+  return { saved: new Set(rows.map((row) => row.event_id)), now: rows[0]?.now };
+}
+
+export function insertLeadsValues(leads: readonly NewLead[]): Buffer[] {
+  const deliveries = leads.flatMap(({ eventId, deliveries }) => deliveries.map((delivery) => ({ ...delivery, eventId })));
+  const outbox = leads.flatMap(({ eventId, outbox }) => outbox.map((row) => ({ ...row, eventId })));
+  return [...columnValues(leadColumns, leads), ...columnValues(deliveryColumns, deliveries), ...columnValues(outboxColumns, outbox)];
+}

@@ -1,0 +1,40 @@
+/** A JSON number that a double cannot hold: its text, with every digit. */
+export class ExactNumber {
+  constructor(readonly text: string) {}
+}
+
+// A number token of 16 digits or more, or with an exponent. Without one, plain JSON.parse loses nothing.
+const riskyNumber = /[:,[\s]-?(?:[\d.]{16}|[\d.]+[eE])/;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Parses UTF-8 JSON without losing anything: a number beyond a double's precision becomes an ExactNumber.
+ * Throws SyntaxError for bytes that are not UTF-8 and for text that is not JSON; never with a part of the text in its message.
+ */
+export function parseExactJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw new SyntaxError('The body is not valid UTF-8');
+  }
+  try {
+    return riskyNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+  } catch {
+    throw new SyntaxError('The body is not valid JSON');
+  }
+}
+
+function keepDigits(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== 'number' || source === undefined) return value;
+  return isExact(value, source) ? value : new ExactNumber(source);
+}
+
+/** Fifteen significant digits always survive a double; beyond that the number must print as it was written. */
+function isExact(value: number, source: string): boolean {
+  const [mantissa = ''] = source.split(/[eE]/);
+  const digits = mantissa.replace(/[-.]/g, '').replace(/^0+/, '');
+  if (!Number.isFinite(value) || (value === 0 && digits !== '')) return false;
+  return digits.length <= 15 || String(value) === source;
+}

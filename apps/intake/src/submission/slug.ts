@@ -1,0 +1,12 @@
+/**
+ * Form and campaign as events, routing and fingerprints know them: letters and digits of any script in lower case, everything else one hyphen.
+ * Text without a letter or digit has no slug ('').
+ */
+export function slug(text: string): string {
+  const words =
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return words.join('-');
+}
