@@ -1,9 +1,16 @@
+import { randomBytes } from 'node:crypto';
+import { v7 } from 'uuid';
+
+const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
 /** Event id: uuid v7, so that index pages fill in order. */
 export function newEventId(): string {
-  throw new Error('not implemented');
+  return v7();
 }
 
 /** Lead reference for people and destinations: `L-` and 16 Crockford base-32 characters (80 random bits). */
 export function newLeadRef(): string {
-  throw new Error('not implemented');
+  let text = 'L-';
+  for (const byte of randomBytes(16)) text += crockford[byte & 31];
+  return text;
 }

@@ -1,10 +1,21 @@
 export { type CoalesceOptions, type Coalescer, CoalescerFull, coalesce } from './coalesce.js';
 export { ConfigError, type ConfigProblem } from './config/config-error.js';
-export { loadEnv } from './config/env.js';
-export { baseEnv, databaseEnv, httpEnv, internalEnv, kafkaEnv, registryEnv, siteEnv, timingEnv } from './config/env-fragments.js';
+export { loadAll, loadEnv } from './config/env.js';
+export {
+  baseEnv,
+  databaseEnv,
+  databaseRole,
+  httpEnv,
+  internalEnv,
+  kafkaEnv,
+  registryEnv,
+  schemaName,
+  siteEnv,
+  timingEnv,
+} from './config/env-fragments.js';
 export { loadHmacSecret, loadInternalTokens, resolveSecret, type SecretRef } from './config/secrets.js';
 export { type Database, type DatabaseOptions, openDatabase, type Sql, type Tx } from './database/database.js';
-export { DatabaseUnavailable } from './database/database-errors.js';
+export { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database/database-errors.js';
 export { type Listener, type ListenOptions, listen } from './database/listen.js';
 export { type MigrateOptions, type Migrations, migrateService } from './database/migrate-service.js';
 export { type FieldProblem, type Problem, problem, problemContentType } from './http/problem.js';
@@ -18,9 +29,11 @@ export {
 } from './internal/internal-client.js';
 export { type InternalRoute, type InternalServer, type InternalServerOptions, startInternalServer } from './internal/internal-server.js';
 export type { ReadinessCheck, ReadinessResult } from './internal/readiness.js';
+export { type FrameworkLogger, frameworkLogger } from './logging/framework-logger.js';
 export type { LogFields } from './logging/log-fields.js';
-export { createLogger, type Logger, type LogLevel, type LogMethod } from './logging/logger.js';
-export { metrics, metricsText, registry } from './metrics/metrics.js';
+export { createLogger, type LogDestination, type Logger, type LogLevel, type LogMethod } from './logging/logger.js';
+export { metricsText, onScrape } from './metrics/expose.js';
+export { metrics, registry } from './metrics/metrics.js';
 export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
 export { KeyRing } from './sealing/key-ring.js';
 export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';
@@ -28,14 +41,6 @@ export { runService, type ServiceContext, type ServiceOptions, type Stoppable } 
 export { loadSite } from './site/load-site.js';
 export { type RouteSubject, route } from './site/route.js';
 export type { ChannelConfig, DestinationConfig, OwnerConfig, PolicyConfig, RouteConfig, Site, SourceConfig } from './site/site.js';
-export {
-  type Attributes,
-  type AttributeValue,
-  type Span,
-  type SpanKind,
-  type SpanOptions,
-  startTelemetry,
-  type Telemetry,
-  type TelemetryOptions,
-} from './telemetry/telemetry.js';
+export type { Attributes, AttributeValue, Span, SpanKind, SpanOptions } from './telemetry/span.js';
+export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';
 export { parseTraceContext, type TraceContext } from './telemetry/trace-context.js';

@@ -1,10 +1,16 @@
-import type { DataSource, DataSourceOptions } from 'typeorm';
+import type pg from 'pg';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { ConfigError } from '../config/config-error.js';
+import { onScrape } from '../metrics/expose.js';
+import { metrics } from '../metrics/metrics.js';
+import { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database-errors.js';
+import { checkOut, runStatement } from './statements.js';
 
-/** Runs a named prepared statement. `name` is unique per text (its plan is kept per connection). */
+/** Runs named prepared statements. */
 export interface Sql {
   /**
-   * Rows of the statement; int8 and numeric arrive as text, timestamptz as Date (microseconds cut).
-   * Throws DatabaseUnavailable (gone, too slow, pool exhausted) or the driver's error with its SQLSTATE in `code`.
+   * Rows of the statement. `name` belongs to one text (the plan is kept per connection). int8 and numeric arrive as text, timestamptz as
+   * Date (microseconds cut). Throws DatabaseUnavailable (gone, too slow, pool exhausted) or StatementFailed.
    */
   sql<R>(name: string, text: string, values: readonly unknown[]): Promise<R[]>;
 }
@@ -12,9 +18,14 @@ export interface Sql {
 export type Tx = Sql;
 
 export interface Database extends Sql {
+  /** For migrations and rare queries. Errors of its methods carry parameters: never log or show them unreduced. */
   readonly dataSource: DataSource;
-  /** Commits when `fn` resolves, rolls back when it rejects. Use only `tx` inside, never the database: the pool is small. */
+  /**
+   * Commits when `fn` resolves, rolls back when it rejects. Use only `tx` inside, never the database: the pool is small.
+   * DatabaseUnavailable from here leaves open whether the commit happened.
+   */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Waits for connections in use, then closes all. */
   close(): Promise<void>;
 }
 
@@ -28,14 +39,148 @@ export interface DatabaseOptions {
   applicationName: string;
   /** Default 5,000. The client gives up one second later, for a server that does not answer at all. */
   statementTimeoutMs?: number;
-  /** How long to wait for a free connection; default 2,000. */
+  /** How long to wait for a free or new connection; default 2,000. */
   acquireTimeoutMs?: number;
   entities?: DataSourceOptions['entities'];
   migrations?: DataSourceOptions['migrations'];
 }
 
-/** Opens one TypeORM DataSource; raw statements run on its own pg pool. Throws DatabaseUnavailable when the server cannot be reached. */
+const clientGraceMs = 1_000;
+/** A transaction whose process hangs gives its row locks back after this. */
+const idleInTransactionMs = 30_000;
+const idleConnectionMs = 60_000;
+
+/**
+ * Opens one TypeORM DataSource; raw statements run on its own pg pool. A backend that is killed, idle or in use, never ends the process.
+ * Throws DatabaseUnavailable when the server cannot be reached, ConfigError when it refuses the user, role or database.
+ */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  void options;
-  throw new Error('not implemented');
+  const dataSource = new DataSource(dataSourceOptions(options));
+  try {
+    await dataSource.initialize();
+  } catch (error) {
+    throw refusedLogin(toDatabaseError(error), options.role);
+  }
+  const pool = poolOf(dataSource);
+  const forgetPool = onScrape(() => reportPool(pool));
+  return {
+    dataSource,
+    sql: (name, text, values) => single(pool, name, text, values),
+    transaction: (fn) => transaction(pool, fn),
+    close: async () => {
+      forgetPool();
+      await dataSource.destroy();
+    },
+  };
+}
+
+function dataSourceOptions(options: DatabaseOptions): DataSourceOptions {
+  const { url, role, schema, applicationName, entities, migrations } = options;
+  const statementTimeoutMs = options.statementTimeoutMs ?? 5_000;
+  const settings = {
+    role,
+    search_path: schema,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+  };
+  return {
+    type: 'postgres',
+    url,
+    schema,
+    applicationName,
+    poolSize: options.poolSize ?? 4,
+    connectTimeoutMS: options.acquireTimeoutMs ?? 2_000,
+    installExtensions: false,
+    logging: false,
+    poolErrorHandler: () => {},
+    entities,
+    migrations,
+    extra: {
+      options: startupOptions(settings),
+      query_timeout: statementTimeoutMs + clientGraceMs,
+      idleTimeoutMillis: idleConnectionMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      // A connection in use has no error listener of the pool's; without one its death is an uncaught exception.
+      onConnect: (client: pg.PoolClient) => client.on('error', () => {}),
+    },
+  };
+}
+
+/** `-c name=value …` for the connection's startup packet: no extra round trip, and every connection has it from its first statement. */
+export function startupOptions(settings: Record<string, string | number>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${String(value).replaceAll(/[\\ ]/g, '\\$&')}`)
+    .join(' ');
+}
+
+function poolOf(dataSource: DataSource): pg.Pool {
+  return (dataSource.driver as unknown as { master: pg.Pool }).master;
+}
+
+async function single<R>(pool: pg.Pool, name: string, text: string, values: readonly unknown[]): Promise<R[]> {
+  const { client, release } = await checkOut(pool);
+  let broken = true;
+  try {
+    const rows = await runStatement<R>(client, name, text, values);
+    broken = false;
+    return rows;
+  } catch (error) {
+    broken = isBroken(error);
+    throw error;
+  } finally {
+    release(broken);
+  }
+}
+
+async function transaction<T>(pool: pg.Pool, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  const { client, release } = await checkOut(pool);
+  let broken = true;
+  try {
+    await runStatement(client, 'begin', 'begin', []);
+    const result = await fn({ sql: (name, text, values) => runStatement(client, name, text, values) });
+    await runStatement(client, 'commit', 'commit', []);
+    broken = false;
+    return result;
+  } catch (error) {
+    broken = isBroken(error) || !(await rolledBack(client));
+    throw error;
+  } finally {
+    release(broken);
+  }
+}
+
+/** Stale plans (0A000 after a migration, 26000 behind a pooler) belong to the connection: a new one has none. */
+function isBroken(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  return error instanceof StatementFailed && (error.code === '0A000' || error.code === '26000');
+}
+
+async function rolledBack(client: pg.PoolClient): Promise<boolean> {
+  return runStatement(client, 'rollback', 'rollback', []).then(
+    () => true,
+    () => false,
+  );
+}
+
+function reportPool(pool: pg.Pool): void {
+  metrics.pgPoolWaiting.set(pool.waitingCount);
+  metrics.pgPool.set({ state: 'idle' }, pool.idleCount);
+  metrics.pgPool.set({ state: 'in_use' }, pool.totalCount - pool.idleCount);
+}
+
+const loginProblems: Record<string, { problem: string; fix: string }> = {
+  '22023': { problem: 'names a role that does not exist', fix: 'Run the migrations first' },
+  '42501': { problem: 'names a role the login user may not take on', fix: 'Grant the login user membership in it' },
+  '28000': { problem: 'has a user that PostgreSQL refuses', fix: 'Correct the user, or allow it in pg_hba.conf' },
+  '28P01': { problem: 'has a wrong password', fix: 'Correct it' },
+  '3D000': { problem: 'names a database that does not exist', fix: 'Create it, then run the migrations' },
+};
+
+function refusedLogin(error: Error, role: string): Error {
+  if (!(error instanceof StatementFailed)) return error;
+  const known = loginProblems[error.code];
+  if (known === undefined) return error;
+  const path = error.code === '22023' || error.code === '42501' ? `DATABASE_ROLE (${role})` : 'DATABASE_URL';
+  return new ConfigError([{ path, ...known }]);
 }

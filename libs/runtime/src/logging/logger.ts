@@ -1,4 +1,6 @@
+import { pino } from 'pino';
 import type { LogFields } from './log-fields.js';
+import { redact } from './redact.js';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
@@ -8,14 +10,14 @@ export interface LogMethod {
   (fields: LogFields, message: string): void;
 }
 
-/** JSON lines on standard output. Only the fields of LogFields are written; an error is reduced to what cannot hold data. */
+/** JSON lines on standard output. Only the fields of the table in log-fields are written; an error is reduced to what cannot hold data. */
 export interface Logger {
   debug: LogMethod;
   info: LogMethod;
   warn: LogMethod;
   error: LogMethod;
   fatal: LogMethod;
-  /** The one wide line per unit of work. */
+  /** The one wide line per unit of work, at level info. */
   unit(fields: LogFields): void;
   /** A logger that adds these fields to every line. */
   child(fields: LogFields): Logger;
@@ -23,9 +25,47 @@ export interface Logger {
   flush(): void;
 }
 
+/** Where lines go: standard output, or what a test collects. */
+export interface LogDestination {
+  write(line: string): void;
+  flushSync?(): void;
+}
+
 /** A logger of one service. Level `silent` writes nothing. */
-export function createLogger(service: string, level: LogLevel = 'info'): Logger {
-  void service;
-  void level;
-  throw new Error('not implemented');
+export function createLogger(service: string, level: LogLevel = 'info', destination: LogDestination = standardOutput()): Logger {
+  const base = pino(
+    { level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    destination,
+  );
+  return wrap(base, () => destination.flushSync?.());
+}
+
+/** Lines are written while the process goes on; a burst leaves in one write. */
+function standardOutput(): LogDestination {
+  return pino.destination({ dest: 1, sync: false, minLength: 0 });
+}
+
+type PinoLogger = pino.Logger;
+type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+function wrap(base: PinoLogger, flush: () => void): Logger {
+  const method = (level: Level): LogMethod => {
+    return (first: LogFields | string, message?: string) => {
+      if (!base.isLevelEnabled(level)) return;
+      if (typeof first === 'string') base[level](first);
+      else base[level](redact(first), message);
+    };
+  };
+  return {
+    debug: method('debug'),
+    info: method('info'),
+    warn: method('warn'),
+    error: method('error'),
+    fatal: method('fatal'),
+    unit: (fields) => {
+      if (base.isLevelEnabled('info')) base.info(redact(fields), 'unit');
+    },
+    child: (fields) => wrap(base.child(redact(fields)), flush),
+    flush,
+  };
 }

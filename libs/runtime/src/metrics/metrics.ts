@@ -98,8 +98,3 @@ export const metrics = {
   pgPool: gauge('leads_pg_pool_connections', 'Connections of the pool by state.', ['state']),
   pgPoolWaiting: gauge('leads_pg_pool_waiting', 'Callers waiting for a connection.'),
 } as const;
-
-/** The exposition text of /metrics. */
-export function metricsText(): Promise<string> {
-  return registry.metrics();
-}

@@ -1,8 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { parseDocument } from 'yaml';
+import { ConfigError, type ConfigProblem } from '../config/config-error.js';
+import { describeIssues } from '../config/describe-issues.js';
+import { crossCheck } from './cross-checks.js';
 import type { Site } from './site.js';
+import { siteSchema } from './site-schema.js';
+import { substitute } from './substitute.js';
+import { toSite } from './to-site.js';
 
 /** Reads, substitutes `${NAME}` / `${NAME:-default}`, validates and cross-checks the site file. Throws ConfigError with every problem. */
 export function loadSite(file: string, env: NodeJS.ProcessEnv = process.env): Site {
-  void file;
-  void env;
-  throw new Error('not implemented');
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw new ConfigError([{ path: file, problem: `cannot be read (${code})`, fix: 'Name a readable file in LD_SITE_FILE' }]);
+  }
+  return parseSite(text, env);
+}
+
+/** As loadSite, from the file's text. */
+export function parseSite(text: string, env: NodeJS.ProcessEnv): Site {
+  const document = parseDocument(text, { prettyErrors: false });
+  if (document.errors.length > 0) throw new ConfigError(document.errors.map((error) => syntaxProblem(error, text)));
+  const { value, problems } = substitute(document.toJS({ maxAliasCount: 100 }), env);
+  const parsed = siteSchema.safeParse(value);
+  if (!parsed.success) addNew(problems, describeIssues(parsed.error.issues, value));
+  addNew(problems, crossCheck(value));
+  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
+  return toSite(parsed.data);
+}
+
+/** One place is named once: an unset variable also fails its field's pattern, which would only confuse. */
+function addNew(problems: ConfigProblem[], found: ConfigProblem[]): void {
+  const named = new Set(problems.map(({ path }) => path));
+  problems.push(...found.filter(({ path }) => !named.has(path)));
+}
+
+function syntaxProblem({ code, pos }: { code: string; pos: [number, number] }, text: string): ConfigProblem {
+  const line = text.slice(0, pos[0]).split('\n').length;
+  return { path: `line ${line}`, problem: `is not valid YAML (${code})`, fix: 'Correct it; put texts with braces or colons in quotes' };
 }

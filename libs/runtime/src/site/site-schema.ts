@@ -1,0 +1,134 @@
+import { z } from 'zod';
+
+const refuse = (problem: string, fix: string) => ({ params: { problem, fix } });
+const slug = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
+/** Part of topic and group names, so no dots. */
+const destinationName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,47}$/);
+const httpUrl = z
+  .string()
+  .regex(/^https?:\/\/[^\s{}]+$/)
+  .refine((text) => URL.canParse(text), refuse('is not a URL', 'Write it as https://host/path'))
+  .transform((text) => text.replace(/\/+$/, ''));
+const path = z.string().regex(/^\/[^\s]*$/);
+const milliseconds = (fallback: number, most: number) => z.number().int().min(1).max(most).default(fallback);
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const durationPattern = /^([0-9]{1,9})(ms|s|m|h|d)$/;
+
+/** A duration such as `10s`, `15m`, `4h` or `7d`; milliseconds after parsing. */
+export const duration = z
+  .string()
+  .regex(durationPattern)
+  .transform((text) => {
+    const [, amount, unit] = durationPattern.exec(text) ?? [];
+    return Number(amount) * unitMs[unit as keyof typeof unitMs];
+  })
+  .describe('A whole number and a unit: ms, s, m, h or d.');
+
+/** Where a secret is kept: a file relative to the secrets folder, or an environment variable. */
+const secretRef = z.union([
+  z.strictObject({ file: z.string().min(1).describe('Relative to LD_SECRETS_DIR.') }),
+  z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/) }),
+]);
+
+const source = z.strictObject({
+  id: slug.describe('Unique within its organization.'),
+  organization: slug,
+  key_hashes: z
+    .array(z.string().regex(/^sha256:[0-9a-f]{64}$/))
+    .max(2)
+    .default([])
+    .describe('"sha256:<hex>" of each bearer key that is valid now; none: this source has no HTTP access.'),
+  country: z
+    .string()
+    .regex(/^[A-Z]{2}$/)
+    .default('US')
+    .describe('ISO 3166 country in which a phone number without country code is read.'),
+  trusted_trace: z.boolean().default(false).describe("Continue the caller's trace; otherwise it becomes a link."),
+  requests_per_second: z.number().min(1).max(100_000).default(500).describe('More is answered with 429.'),
+});
+
+const rule = z.strictObject({
+  match: z
+    .strictObject({
+      organization: slug.optional(),
+      source: slug.optional(),
+      form: z.string().min(1).optional(),
+      campaign: z.string().min(1).optional(),
+    })
+    .default({})
+    .describe('Every named field must be equal; an absent one matches anything.'),
+  destinations: z.array(destinationName).min(1),
+  chat: slug.optional().describe('Channel that is told about the outcome.'),
+  owner: slug.optional(),
+  policy: slug.default('default'),
+});
+
+const kind = z.string().regex(/^[a-z][a-z0-9_]{0,30}$/);
+
+const destination = z.strictObject({
+  connector: z.enum(['webhook']),
+  primary: z.boolean().default(false).describe("The lead's notification is told on this destination's outcome."),
+  sandbox: z.boolean().default(false).describe('Test leads may go here.'),
+  requires_consent: z.boolean().default(false),
+  operations: z.array(kind).min(1).describe('Kinds in the order they are performed.'),
+  base_url: httpUrl,
+  secret: secretRef.describe('Signing secret (Standard Webhooks, "whsec_…").'),
+  native_idempotency: z.boolean().default(false).describe('The destination honours Idempotency-Key.'),
+  lookup: z
+    .record(kind, path)
+    .default({})
+    .describe('URL template per operation, relative to base_url, with {person_key}, {external_id} or {lead_ref}.'),
+  path: path.optional().describe('One path for all operations.'),
+  paths: z.record(kind, path).optional().describe('Path per operation; default /<operation>s.'),
+  timeout_ms: milliseconds(10_000, 120_000),
+  connect_timeout_ms: milliseconds(2_000, 60_000),
+  concurrency: z.number().int().min(1).max(1_000).default(64).describe('Calls in flight at most, per process.'),
+});
+
+const policy = z.strictObject({
+  attempts: z.number().int().min(1).max(20).default(4),
+  deadline: duration.prefault('4h').describe('From submitted_at.'),
+  max_age: duration.prefault('7d').describe('Replays of anything older are refused.'),
+});
+
+const channel = z.strictObject({
+  kind: z.enum(['telegram']),
+  api_url: httpUrl,
+  token: secretRef,
+  chat_id: z.string().min(1),
+});
+
+/** The site file: who may hand in leads, where they go, who is told. Texts may hold `${NAME}` and `${NAME:-default}`. */
+export const siteSchema = z.strictObject({
+  sources: z.array(source).min(1),
+  routing: z.array(rule).default([]).describe('The first rule that matches counts.'),
+  destinations: z.record(destinationName, destination),
+  policies: z.record(slug, policy).default({}),
+  channels: z.record(slug, channel).default({}),
+  owners: z.record(slug, z.strictObject({ name: z.string().min(1) })).default({}),
+  limits: z.strictObject({ body_bytes: z.number().int().min(1_024).max(1_048_576).default(262_144) }).prefault({}),
+});
+
+export type SiteDocument = z.infer<typeof siteSchema>;
+
+/** The published JSON Schema of the site file, as an editor reads it. */
+export function siteJsonSchema(): unknown {
+  const schema = z.toJSONSchema(siteSchema, { io: 'input', target: 'draft-2020-12' });
+  return { title: 'Lead delivery site file', ...withPlaceholders(schema as JsonNode) };
+}
+
+type JsonNode = Record<string, unknown>;
+
+/** A text with a placeholder is valid before it is filled in, whatever pattern it must meet afterwards. */
+function withPlaceholders(node: JsonNode): JsonNode {
+  const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, key === 'propertyNames' ? value : mapNode(value)]));
+  if (copy.type !== 'string' || typeof copy.pattern !== 'string') return copy;
+  const { type, pattern, ...rest } = copy;
+  return { ...rest, type, anyOf: [{ pattern }, { pattern: '\\$\\{[A-Za-z_]' }] };
+}
+
+function mapNode(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(mapNode);
+  return typeof value === 'object' && value !== null ? withPlaceholders(value as JsonNode) : value;
+}

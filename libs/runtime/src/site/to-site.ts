@@ -1,0 +1,61 @@
+import type { DestinationConfig, PolicyConfig, Site, SourceConfig } from './site.js';
+import type { SiteDocument } from './site-schema.js';
+
+const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
+
+/** The file's words in the code's words, with names put into the things they name. */
+export function toSite(document: SiteDocument): Site {
+  const policies = mapValues(document.policies, (policy, name): PolicyConfig => {
+    return { name, attempts: policy.attempts, deadlineMs: policy.deadline, maxAgeMs: policy.max_age };
+  });
+  return {
+    sources: document.sources.map(toSource),
+    routing: document.routing,
+    destinations: mapValues(document.destinations, toDestination),
+    policies: { default: defaultPolicy, ...policies },
+    channels: mapValues(document.channels, ({ kind, api_url: apiUrl, token, chat_id: chatId }, name) => ({
+      name,
+      kind,
+      apiUrl,
+      token,
+      chatId,
+    })),
+    owners: mapValues(document.owners, ({ name }, id) => ({ id, name })),
+    limits: { bodyBytes: document.limits.body_bytes },
+  };
+}
+
+function toSource(source: SiteDocument['sources'][number]): SourceConfig {
+  return {
+    id: source.id,
+    organization: source.organization,
+    keyHashes: source.key_hashes,
+    country: source.country,
+    trustedTrace: source.trusted_trace,
+    requestsPerSecond: source.requests_per_second,
+  };
+}
+
+function toDestination(destination: SiteDocument['destinations'][string], name: string): DestinationConfig {
+  const defaults = Object.fromEntries(destination.operations.map((kind) => [kind, destination.path ?? `/${kind}s`]));
+  return {
+    name,
+    connector: destination.connector,
+    primary: destination.primary,
+    sandbox: destination.sandbox,
+    requiresConsent: destination.requires_consent,
+    operations: destination.operations,
+    baseUrl: destination.base_url,
+    secret: destination.secret,
+    nativeIdempotency: destination.native_idempotency,
+    lookup: destination.lookup,
+    paths: { ...defaults, ...destination.paths },
+    timeoutMs: destination.timeout_ms,
+    connectTimeoutMs: destination.connect_timeout_ms,
+    concurrency: destination.concurrency,
+  };
+}
+
+function mapValues<A, B>(map: Record<string, A>, change: (value: A, name: string) => B): Record<string, B> {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value, name)]));
+}
