@@ -1,0 +1,72 @@
+import { type LeadResolved, operationKey } from '#contracts';
+import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, Target } from '#delivery';
+import type { Channel } from '#destinations';
+import { metrics, type Site } from '#runtime';
+import { decideTelling } from './telling/decide-telling.js';
+import { messageText } from './telling/message-text.js';
+import { notificationName } from './telling/notification-key.js';
+
+export interface NotifierTargetOptions {
+  site: Site;
+  channels: ReadonlyMap<string, Channel>;
+}
+
+/** Milliseconds for one call of a channel. */
+const timeoutMs = 10_000;
+/** A message about yesterday's lead is of no use to anybody; until then it is tried. */
+const usefulForMs = 24 * 3_600_000;
+
+/** The word of `leads_notifications_total` for each outcome of a call. */
+const countedAs: Readonly<Record<Outcome['kind'], string>> = {
+  succeeded: 'sent',
+  throttled: 'throttled',
+  transient: 'not_sent',
+  uncertain: 'uncertain',
+  permanent: 'refused',
+  erased: 'erased',
+};
+
+/**
+ * Tells people. A chat has no idempotency key and no read-back, so a message that may have left is never sent again by itself: the
+ * engine marks the row first and leaves it `uncertain`.
+ */
+export class NotifierTarget implements Target<LeadResolved> {
+  readonly name = 'notifier';
+  readonly concurrency = 16;
+  readonly timeoutMs = timeoutMs;
+  readonly nativeIdempotency = false;
+
+  constructor(private readonly options: NotifierTargetOptions) {}
+
+  plan(event: LeadResolved): PlannedDelivery | undefined {
+    const telling = decideTelling(this.options.site, this.options.channels, event);
+    if (!telling.tell) return undefined;
+    const { channel, recipient, template } = telling;
+    const destination = notificationName({ scope: 'lead', channel, recipient, template });
+    return {
+      eventId: event.event_id,
+      destination,
+      leadRef: event.lead_ref,
+      submittedAt: event.submitted_at,
+      deadlineAt: new Date(event.resolved_at.getTime() + usefulForMs),
+      operations: [{ kind: 'message', operationKey: operationKey(event.event_id, destination, 'message') }],
+      needsVault: false,
+      test: event.test,
+    };
+  }
+
+  async perform(_operation: PlannedOperation, context: PerformContext<LeadResolved>): Promise<Outcome> {
+    const { event, trace } = context;
+    const telling = decideTelling(this.options.site, this.options.channels, event);
+    const channel = telling.tell ? this.options.channels.get(telling.channel) : undefined;
+    if (!telling.tell || channel === undefined) return { kind: 'transient', code: 'no_channel', provablyNotExecuted: true };
+    const outcome = await channel.send({ text: messageText(event, telling) }, { timeoutMs: context.timeoutMs, trace });
+    if (!event.test) metrics.notifications.inc({ channel: channel.name, outcome: countedAs[outcome.kind] });
+    return outcome;
+  }
+
+  /** Nobody downstream waits for the telling. */
+  resolved(): [] {
+    return [];
+  }
+}

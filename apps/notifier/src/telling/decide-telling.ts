@@ -1,0 +1,50 @@
+import { type LeadResolved, unrouted } from '#contracts';
+import { type RouteConfig, route, type Site } from '#runtime';
+
+/** Why nobody is told. `secondary`: another destination's outcome counts; the rest are counted by name. */
+export type SilenceReason = 'secondary' | 'outcome' | 'no_channel' | 'test_lead';
+
+export type Telling =
+  | { tell: true; channel: string; recipient: string; template: string; ownerName?: string }
+  | { tell: false; reason: SilenceReason; channel?: string };
+
+/** A lead's outcome that somebody has to know, and the template that says so. What a person decided (discarded, erased) is not told back. */
+const templates: Readonly<Record<string, string>> = {
+  delivered: 'lead_delivered',
+  dead: 'lead_dead',
+  expired: 'lead_expired',
+};
+
+export interface TellableChannel {
+  recipient: string;
+  /** Test leads may be told there. */
+  sandbox: boolean;
+}
+
+/**
+ * Who is told what about a resolved delivery, by the site file alone. The lead is told about once, on its primary destination's outcome;
+ * a lead without a route has only that outcome. Where no rule names a channel or an owner, the first of the site file stands in, so that
+ * a lead nobody planned for is not lost in silence.
+ */
+export function decideTelling(
+  site: Pick<Site, 'routing' | 'owners'>,
+  channels: ReadonlyMap<string, TellableChannel>,
+  event: LeadResolved,
+): Telling {
+  if (!event.primary && event.destination !== unrouted) return { tell: false, reason: 'secondary' };
+  const template = templates[event.outcome];
+  if (template === undefined) return { tell: false, reason: 'outcome' };
+  const rule = routeOf(site, event);
+  const name = rule?.chat ?? channels.keys().next().value;
+  const channel = name === undefined ? undefined : channels.get(name);
+  if (name === undefined || channel === undefined) return { tell: false, reason: 'no_channel' };
+  if (event.test && !channel.sandbox) return { tell: false, reason: 'test_lead', channel: name };
+  const owner = rule?.owner ?? Object.keys(site.owners)[0];
+  const ownerName = owner === undefined ? undefined : site.owners[owner]?.name;
+  return { tell: true, channel: name, recipient: channel.recipient, template, ownerName };
+}
+
+function routeOf(site: Pick<Site, 'routing'>, event: LeadResolved): RouteConfig | undefined {
+  const { organization, source, form, campaign } = event;
+  return route(site, { organization, source, form: form ?? undefined, campaign: campaign ?? undefined });
+}
