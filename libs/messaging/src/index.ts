@@ -1,5 +1,6 @@
 export { type Codec, type CodecOptions, createCodec } from './codec/codec.js';
 export { DecodeError, type DecodeReason, EncodeError, RegistryUnavailable } from './codec/errors.js';
+export { SchemaRefused } from './codec/registry-client.js';
 export { type KnownSchema, loadSchemaIds, type SchemaIds, schemaIdsDdl } from './codec/schema-ids.js';
 export { createGroupConsumer, type GroupConsumer, type GroupConsumerOptions } from './consumer/group-consumer.js';
 export type { ConsumedRecord, Receipt } from './consumer/record.js';
@@ -20,5 +21,7 @@ export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outbox
 export { createRelay, type Relay, type RelayOptions } from './relay/relay.js';
 export { type EventDecoder, MessagingStrategy, type MessagingStrategyOptions, type Subscription } from './strategy/messaging-strategy.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';
-export { type AppliedSchema, type ApplySchemasOptions, applySchemas, checkSchemas } from './topology/schemas.js';
-export { applyTopics, type TopologyOptions, type TopologyProblem, type TopologyReport, verifyTopics } from './topology/topics.js';
+export { type AppliedSchema, type ApplySchemasOptions, applySchemas } from './topology/apply-schemas.js';
+export { checkSchemas, type SchemaProblem } from './topology/check-schemas.js';
+export type { TopologyProblem } from './topology/expected.js';
+export { type ApplyTopicsOptions, applyTopics, type TopologyReport, type VerifyTopicsOptions, verifyTopics } from './topology/topics.js';

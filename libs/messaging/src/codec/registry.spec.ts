@@ -115,7 +115,9 @@ describe('a registry that gives no usable answer is a pause, never a verdict', (
   });
 
   it('nobody listening', async () => {
-    const codec = createCodec({ known: [], registryUrl: 'http://127.0.0.1:1/ccompat' });
+    const { url } = await registry(() => undefined);
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    const codec = createCodec({ known: [], registryUrl: url });
     await expect(read(codec, ofId(77))).rejects.toThrow('ECONNREFUSED');
   });
 
