@@ -3,6 +3,7 @@
  * it. Otherwise the topic or the permission is at fault and the same records may pass later.
  */
 export class ProduceRefused extends Error {
+  readonly safeMessage = true;
   constructor(
     /** Kafka's name of the error, e.g. MESSAGE_TOO_LARGE. */
     readonly code: string,
@@ -16,6 +17,7 @@ export class ProduceRefused extends Error {
 
 /** No broker gave an answer in time. What was asked may or may not have happened. */
 export class BrokersUnavailable extends Error {
+  readonly safeMessage = true;
   constructor(what: string, options?: ErrorOptions) {
     super(`Kafka did not answer: ${what}`, options);
     this.name = 'BrokersUnavailable';
@@ -24,6 +26,7 @@ export class BrokersUnavailable extends Error {
 
 /** The broker no longer speaks a version of a request that this client can send. */
 export class UnsupportedBroker extends Error {
+  readonly safeMessage = true;
   constructor(readonly problems: readonly string[]) {
     super(`This Kafka broker cannot be used: ${problems.join('; ')}`);
     this.name = 'UnsupportedBroker';

@@ -29,6 +29,11 @@ export interface TopicPartitionOffset {
   offset: bigint;
 }
 
+export interface RecordTime extends TopicPartitionOffset {
+  /** Epoch milliseconds, as the producer or the broker wrote it. */
+  timestampMs: number;
+}
+
 export interface NewTopic {
   topic: string;
   partitions: number;
@@ -63,6 +68,8 @@ export interface AdminPort {
   waitForLeaders(topics: readonly string[], timeoutMs?: number): Promise<void>;
   /** First offset kept (`low`) and next offset to be written (`high`) of every partition. */
   topicOffsets(topic: string): Promise<{ partition: number; low: bigint; high: bigint }[]>;
+  /** When the records at these offsets were written; what is not in the log any more is left out. */
+  recordTimes(positions: readonly TopicPartitionOffset[]): Promise<RecordTime[]>;
   /** Committed offset of every partition of the topics; `undefined` where the group has none. */
   groupOffsets(group: string, topics: readonly string[]): Promise<{ topic: string; partition: number; offset: bigint | undefined }[]>;
   /** The group must have no members. */
@@ -110,9 +117,9 @@ export interface FetchedBatch {
   partition: number;
   records: readonly FetchedRecord[];
   /** Where the fetch position stands after this batch (past control records too). */
-  nextOffset: string;
+  nextOffset: number;
   /** Next offset to be written to the partition, as of this fetch. */
-  highWatermark: string;
+  highWatermark: number;
   /** Commits exactly these offsets under the generation that fetched the batch; one try, rejects when that generation is over. */
   commit(offsets: readonly TopicPartitionOffset[]): Promise<void>;
   /** Sends a heartbeat when one is due. Rejects when the group rebalances. */

@@ -54,6 +54,10 @@ export const metrics = {
   decodeFailures: counter('leads_decode_failures_total', 'Records that could not be decoded.', ['group', 'reason']),
   consumerUnsettled: gauge('leads_consumer_unsettled', 'Records fetched and not yet settled.', ['group']),
   consumerPaused: gauge('leads_consumer_paused', '1 while the group is paused for this reason.', ['group', 'reason']),
+  consumerGapRecords: counter('leads_consumer_gap_records_total', 'Records that retention removed before the group had read them.', [
+    'group',
+    'topic',
+  ]),
   consumerRestarts: counter('leads_consumer_restarts_total', 'Consumers rebuilt after a crash.', ['group']),
   retryOverdue: histogram('leads_retry_overdue_seconds', 'How long after its due time a tier handed a record on.', callSeconds, ['tier']),
 

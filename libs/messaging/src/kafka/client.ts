@@ -1,0 +1,26 @@
+import kafkajs, { type Kafka, type KafkaConfig, logLevel } from 'kafkajs';
+import { clientLogCreator } from './client-log.js';
+import type { KafkaOptions } from './ports.js';
+
+const connectTimeoutMs = 1_000;
+const requestTimeoutMs = 30_000;
+
+/** Connection settings of this process, in kafkajs' words. */
+export function clientConfig(options: KafkaOptions): KafkaConfig {
+  const { brokers, clientId, ssl, sasl, logger } = options;
+  return {
+    brokers: [...brokers],
+    clientId,
+    ssl: ssl === undefined ? undefined : typeof ssl === 'boolean' ? ssl : { ca: ssl.ca },
+    sasl: sasl as KafkaConfig['sasl'],
+    connectionTimeout: options.connectTimeoutMs ?? connectTimeoutMs,
+    requestTimeout: options.requestTimeoutMs ?? requestTimeoutMs,
+    logLevel: logLevel.INFO,
+    logCreator: clientLogCreator(logger) as KafkaConfig['logCreator'],
+  };
+}
+
+/** One kafkajs client per port: clients of one group share committed offsets inside kafkajs, which two members must not. */
+export function newClient(options: KafkaOptions, overrides: Partial<KafkaConfig> = {}): Kafka {
+  return new kafkajs.Kafka({ ...clientConfig(options), ...overrides });
+}

@@ -1,0 +1,265 @@
+import type Broker from 'kafkajs/src/broker/index.js';
+import type { RawMetadata } from 'kafkajs/src/protocol/requests/metadata/v6/response.js';
+import type { BrokerPool } from './broker-pool.js';
+import { protocolErrorType } from './client-errors.js';
+import { BrokersUnavailable } from './errors.js';
+import type { AdminPort, GroupDescription, NewTopic, RecordTime, TopicDescription, TopicPartitionOffset } from './ports.js';
+import { recordTime } from './record-times.js';
+
+const timeoutMs = 30_000;
+/** How long a broker may take over one administrative request. */
+const brokerTimeoutMs = 10_000;
+const earliest = -2;
+const latest = -1;
+const readUncommitted = 0;
+const topicResource = 2;
+const noGeneration = -1;
+const noMember = '';
+const unknownTopic = 3;
+const noError = 0;
+const noLeader = -1;
+
+type Leaders = Map<Broker, { topic: string; partition: number }[]>;
+
+/** Administration of the named topics and groups over a broker pool of its own. */
+export class KafkajsAdmin implements AdminPort {
+  constructor(private readonly pool: BrokerPool) {}
+
+  async createTopics(topics: readonly NewTopic[], timeout = timeoutMs): Promise<{ created: string[]; existing: string[] }> {
+    const existing = (await this.describeTopics(topics.map(({ topic }) => topic))).map(({ topic }) => topic);
+    const missing = topics.filter(({ topic }) => !existing.includes(topic));
+    if (missing.length > 0) {
+      await this.pool.patiently('creating topics', timeout, async () => {
+        const broker = await this.pool.any();
+        await broker.createTopics({ topics: missing.map(newTopic), timeout: brokerTimeoutMs }).catch(unlessAllExist);
+      });
+    }
+    await this.waitForLeaders(
+      topics.map(({ topic }) => topic),
+      timeout,
+    );
+    return { created: missing.map(({ topic }) => topic), existing };
+  }
+
+  async addPartitions(topics: readonly { topic: string; partitions: number }[]): Promise<void> {
+    const topicPartitions = topics.map(({ topic, partitions }) => ({ topic, count: partitions }));
+    await this.pool.patiently('adding partitions', timeoutMs, async () => {
+      const broker = await this.pool.any();
+      await broker.createPartitions({ topicPartitions, timeout: brokerTimeoutMs });
+    });
+  }
+
+  async describeTopics(topics: readonly string[]): Promise<TopicDescription[]> {
+    if (topics.length === 0) return [];
+    const metadata = await this.pool.patiently('reading topic metadata', timeoutMs, () => this.pool.metadata(topics));
+    return metadata.topicMetadata.filter(({ topicErrorCode }) => topicErrorCode !== unknownTopic).map(description);
+  }
+
+  async waitForLeaders(topics: readonly string[], timeout = timeoutMs): Promise<void> {
+    await this.pool.patiently(`a leader for every partition of ${topics.join(', ')}`, timeout, async () => {
+      const known = await this.describeTopics(topics);
+      const ready = known.filter(({ partitions }) => partitions.length > 0 && partitions.every(({ leader }) => leader !== undefined));
+      if (ready.length < topics.length) throw new BrokersUnavailable('not every partition has a leader');
+    });
+  }
+
+  async topicConfigs(topics: readonly string[]): Promise<Map<string, Record<string, string>>> {
+    const entries = await this.configEntries(topics);
+    return new Map([...entries].map(([topic, list]) => [topic, Object.fromEntries(list.map(({ name, value }) => [name, value]))]));
+  }
+
+  /** The request replaces the whole configuration of the topic, so what was set before is read and sent along. */
+  async setTopicConfig(topic: string, config: Record<string, string>): Promise<void> {
+    const before = (await this.configEntries([topic])).get(topic) ?? [];
+    const own = Object.fromEntries(before.filter(({ ownToTopic }) => ownToTopic).map(({ name, value }) => [name, value]));
+    const configEntries = Object.entries({ ...own, ...config }).map(([name, value]) => ({ name, value }));
+    await this.pool.patiently('changing a topic', timeoutMs, async () => {
+      const broker = await this.pool.any();
+      await broker.alterConfigs({ resources: [{ type: topicResource, name: topic, configEntries }] });
+    });
+  }
+
+  async topicOffsets(topic: string): Promise<{ partition: number; low: bigint; high: bigint }[]> {
+    return this.pool.patiently(`reading the offsets of ${topic}`, timeoutMs, async () => {
+      const leaders = await this.leaders([topic]);
+      const [low, high] = [await this.listOffsets(leaders, earliest), await this.listOffsets(leaders, latest)];
+      return [...low].map(([partition, first]) => ({ partition, low: first, high: high.get(partition) ?? first }));
+    });
+  }
+
+  async recordTimes(positions: readonly TopicPartitionOffset[]): Promise<RecordTime[]> {
+    const topics = [...new Set(positions.map(({ topic }) => topic))];
+    return this.pool.patiently('reading record times', timeoutMs, async () => {
+      const leaders = topics.length === 0 ? [] : [...(await this.leaders(topics))];
+      const asked = leaders.flatMap(([broker, led]) =>
+        positions
+          .filter(({ topic, partition }) => led.some((own) => own.topic === topic && own.partition === partition))
+          .map((position) => recordTime(broker, position)),
+      );
+      return (await Promise.all(asked)).filter((time) => time !== undefined);
+    });
+  }
+
+  async groupOffsets(
+    group: string,
+    topics: readonly string[],
+  ): Promise<{ topic: string; partition: number; offset: bigint | undefined }[]> {
+    return this.pool.patiently(`reading the offsets of group ${group}`, timeoutMs, async () => {
+      const described = await this.describeTopics(topics);
+      const coordinator = await this.pool.coordinator(group);
+      const asked = described.map(({ topic, partitions }) => ({ topic, partitions: partitions.map(({ partition }) => ({ partition })) }));
+      if (asked.length === 0) return [];
+      const { responses } = await coordinator.offsetFetch({ groupId: group, topics: asked });
+      return responses.flatMap(({ topic, partitions }) =>
+        partitions.map(({ partition, offset }) => ({ topic, partition, offset: committed(offset) })),
+      );
+    });
+  }
+
+  /** As the command-line tool does it: without joining, which the coordinator allows only while the group has no members. */
+  async setGroupOffsets(group: string, offsets: readonly TopicPartitionOffset[]): Promise<void> {
+    if (offsets.length === 0) return;
+    const topics = [...new Set(offsets.map(({ topic }) => topic))].map((name) => ({
+      topic: name,
+      partitions: offsets.filter(({ topic }) => topic === name).map(({ partition, offset }) => ({ partition, offset: offset.toString() })),
+    }));
+    await this.pool.patiently(`setting the offsets of group ${group}`, timeoutMs, async () => {
+      const coordinator = await this.pool.coordinator(group);
+      await coordinator.offsetCommit({ groupId: group, groupGenerationId: noGeneration, memberId: noMember, topics });
+    });
+  }
+
+  async listGroups(): Promise<string[]> {
+    return this.pool.patiently('listing groups', timeoutMs, async () => {
+      const { brokers } = await this.pool.metadata([]);
+      const answers = await Promise.all(brokers.map(async ({ host, port }) => (await this.pool.at(host, port)).listGroups()));
+      return [...new Set(answers.flatMap(({ groups }) => groups.map(({ groupId }) => groupId)))].sort();
+    });
+  }
+
+  describeGroups(groups: readonly string[]): Promise<GroupDescription[]> {
+    return Promise.all(groups.map((group) => this.describeGroup(group)));
+  }
+
+  async deleteTopics(topics: readonly string[]): Promise<void> {
+    await this.pool.patiently('deleting topics', timeoutMs, async () => {
+      const broker = await this.pool.any();
+      await broker.deleteTopics({ topics, timeout: brokerTimeoutMs });
+    });
+  }
+
+  async deleteRecords(topic: string, partitions: readonly { partition: number; before: bigint }[]): Promise<void> {
+    await this.pool.patiently(`deleting records of ${topic}`, timeoutMs, async () => {
+      for (const [broker, led] of await this.leaders([topic])) {
+        const asked = partitions.filter(({ partition }) => led.some((own) => own.partition === partition));
+        if (asked.length === 0) continue;
+        const cuts = asked.map(({ partition, before }) => ({ partition, offset: before.toString() }));
+        await broker.deleteRecords({ topics: [{ topic, partitions: cuts }], timeout: brokerTimeoutMs });
+      }
+    });
+  }
+
+  close(): Promise<void> {
+    return this.pool.close();
+  }
+
+  /** Groups of the newer protocol answer with an error here: said so, not taken for an empty group. */
+  private async describeGroup(group: string): Promise<GroupDescription> {
+    try {
+      return await this.pool.patiently(`describing group ${group}`, timeoutMs, async () => {
+        const coordinator = await this.pool.coordinator(group);
+        const { groups } = await coordinator.describeGroups({ groupIds: [group] });
+        const found = groups.find(({ groupId }) => groupId === group);
+        const members = (found?.members ?? []).map(({ memberId, clientId }) => ({ memberId, clientId }));
+        return { group, state: found?.state ?? 'Dead', members };
+      });
+    } catch (error) {
+      const type = protocolErrorType(error);
+      if (type === undefined || error instanceof BrokersUnavailable) throw error;
+      return { group, state: `Unreadable (${type})`, members: [] };
+    }
+  }
+
+  private async configEntries(topics: readonly string[]): Promise<Map<string, { name: string; value: string; ownToTopic: boolean }[]>> {
+    if (topics.length === 0) return new Map();
+    return this.pool.patiently('reading topic configuration', timeoutMs, async () => {
+      const broker = await this.pool.any();
+      const { resources } = await broker.describeConfigs({ resources: topics.map((name) => ({ type: topicResource, name })) });
+      return new Map(
+        resources.map(({ resourceName, configEntries }) => [
+          resourceName,
+          configEntries.map(({ configName, configValue, configSource }) => ({
+            name: configName,
+            value: configValue ?? '',
+            ownToTopic: configSource === 1,
+          })),
+        ]),
+      );
+    });
+  }
+
+  private async leaders(topics: readonly string[]): Promise<Leaders> {
+    const metadata = await this.pool.metadata(topics);
+    const leaders: Leaders = new Map();
+    for (const { topic, partitionMetadata } of metadata.topicMetadata) {
+      for (const { partitionId, leader } of partitionMetadata) {
+        const broker = await this.brokerOf(metadata, leader);
+        const list = leaders.get(broker);
+        const entry = { topic, partition: partitionId };
+        if (list === undefined) leaders.set(broker, [entry]);
+        else list.push(entry);
+      }
+    }
+    return leaders;
+  }
+
+  private brokerOf({ brokers }: RawMetadata, nodeId: number): Promise<Broker> {
+    const where = brokers.find((broker) => broker.nodeId === nodeId);
+    if (where === undefined) throw new BrokersUnavailable('a partition has no leader');
+    return this.pool.at(where.host, where.port);
+  }
+
+  /** Offsets by partition; for one topic. */
+  private async listOffsets(leaders: Leaders, timestamp: number): Promise<Map<number, bigint>> {
+    const offsets = new Map<number, bigint>();
+    for (const [broker, partitions] of leaders) {
+      const topic = partitions[0]?.topic;
+      if (topic === undefined) continue;
+      const asked = [{ topic, partitions: partitions.map(({ partition }) => ({ partition, timestamp })) }];
+      const { responses } = await broker.listOffsets({ isolationLevel: readUncommitted, topics: asked });
+      for (const { partition, offset } of responses.flatMap((response) => response.partitions)) offsets.set(partition, BigInt(offset));
+    }
+    return offsets;
+  }
+}
+
+function newTopic({ topic, partitions, replication, config = {} }: NewTopic): Record<string, unknown> {
+  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+  return { topic, numPartitions: partitions, replicationFactor: replication, configEntries };
+}
+
+/** Another starter created them in the meantime. */
+function unlessAllExist(error: Error & { errors?: { type?: string }[] }): void {
+  if (error.errors?.every(({ type }) => type === 'TOPIC_ALREADY_EXISTS') !== true) throw error;
+}
+
+function description({ topic, topicErrorCode, partitionMetadata }: RawMetadata['topicMetadata'][number]): TopicDescription {
+  const partitions = topicErrorCode === noError ? partitionMetadata : [];
+  return {
+    topic,
+    partitions: partitions
+      .map(({ partitionId, leader, replicas, isr }) => ({
+        partition: partitionId,
+        leader: leader === noLeader ? undefined : leader,
+        replicas,
+        isr,
+      }))
+      .sort((a, b) => a.partition - b.partition),
+  };
+}
+
+/** A group that never committed has -1; other negative numbers are not positions either. */
+function committed(offset: string): bigint | undefined {
+  const value = BigInt(offset);
+  return value < 0n ? undefined : value;
+}
