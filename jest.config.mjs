@@ -36,6 +36,7 @@ const suffixed = kinds.map((kind) => ({
   displayName: kind,
   testMatch: [`<rootDir>/**/*.${kind}.spec.ts`],
   globalSetup: '<rootDir>/test/setup/global-setup.ts',
+  globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
 }));
 
 export default {

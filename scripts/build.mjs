@@ -1,25 +1,58 @@
-// Compiles every app, lib and script with SWC into dist/, keeping the tree, so that package.json "imports" (#contracts …) and relative
-// imports resolve to the same files under Node as under TypeScript. Skips the work when nothing is newer than the last build.
-import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Compiles every TypeScript file of apps, libs, scripts and test with SWC into dist/, keeping the tree, so that package.json "imports"
+// (#contracts …) and relative imports resolve to the same files under Node as under TypeScript. Only files newer than their output are
+// compiled, and each output is replaced in one step: a build never disturbs processes that run from dist/. `--force` compiles all.
+import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { transformFile } from '@swc/core';
 
 const root = join(import.meta.dirname, '..');
-const stamp = join(root, 'dist', '.built');
-const sources = globSync(['apps/**/*', 'libs/**/*', 'scripts/**/*', 'test/**/*', '.swcrc', 'package-lock.json'], {
-  cwd: root,
-  exclude: (name) => name === 'node_modules',
-});
-const newest = Math.max(...sources.map((file) => statSync(join(root, file)).mtimeMs));
-if (existsSync(stamp) && statSync(stamp).mtimeMs > newest && !process.argv.includes('--force')) process.exit(0);
+const force = process.argv.includes('--force');
+const folders = ['apps', 'libs', 'scripts', 'test'];
+const outputOf = (source) => join(root, 'dist', source.replace(/\.ts$/, '.js'));
+const sources = globSync(
+  folders.map((folder) => `${folder}/**/*.ts`),
+  { cwd: root, exclude: (name) => name === 'node_modules' },
+).filter((file) => !/\.(spec|d)\.ts$/.test(file));
 
-rmSync(join(root, 'dist'), { recursive: true, force: true });
-const swc = join(root, 'node_modules', '@swc', 'cli', 'bin', 'swc.js');
-const result = spawnSync(
-  process.execPath,
-  [swc, 'apps', 'libs', 'scripts', 'test', '--out-dir', 'dist', '--quiet', '--extensions', '.ts', '--ignore', '**/*.spec.ts'],
-  { cwd: root, stdio: 'inherit' },
-);
-if (result.status !== 0) process.exit(result.status ?? 1);
-mkdirSync(join(root, 'dist'), { recursive: true });
-writeFileSync(stamp, new Date().toISOString());
+const settingsChangedAt = Math.max(...['.swcrc', 'scripts/build.mjs'].map((file) => statSync(join(root, file)).mtimeMs));
+
+function isStale(source) {
+  const built = statSync(outputOf(source), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return force || built < settingsChangedAt || built < statSync(join(root, source)).mtimeMs;
+}
+
+function replace(file, content) {
+  mkdirSync(dirname(file), { recursive: true });
+  const partial = `${file}.${process.pid}.partial`;
+  writeFileSync(partial, content);
+  renameSync(partial, file);
+}
+
+async function compile(source) {
+  const output = outputOf(source);
+  const { code, map } = await transformFile(join(root, source), {
+    configFile: join(root, '.swcrc'),
+    sourceFileName: relative(dirname(output), join(root, source)),
+  });
+  if (map !== undefined) replace(`${output}.map`, map);
+  replace(output, map === undefined ? code : `${code}\n//# sourceMappingURL=${basename(output)}.map\n`);
+}
+
+function removeOrphans() {
+  const wanted = new Set(sources.map(outputOf));
+  for (const file of globSync('**/*.js', { cwd: join(root, 'dist') }).map((name) => join(root, 'dist', name))) {
+    if (wanted.has(file)) continue;
+    rmSync(file, { force: true });
+    rmSync(`${file}.map`, { force: true });
+  }
+}
+
+const stale = sources.filter(isStale);
+const results = await Promise.allSettled(stale.map(compile));
+const failed = stale.filter((_, index) => results[index].status === 'rejected');
+for (const [index, result] of results.entries()) if (result.status === 'rejected') console.error(`${stale[index]}: ${result.reason}`);
+if (existsSync(join(root, 'dist'))) removeOrphans();
+if (failed.length > 0) {
+  console.error(`build: ${failed.length} of ${stale.length} files could not be compiled`);
+  process.exit(1);
+}

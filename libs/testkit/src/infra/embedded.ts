@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Program } from '../process/program.js';
+import { embeddedJars } from './downloads.js';
+import { findJava, oldestJava } from './java.js';
+import { prepareKafka } from './kafka.js';
+import { ensureDatabase, postgresUrl, preparePostgres } from './postgres.js';
+import { prepareRegistry, registryUrl } from './registry.js';
+
+export type InfraPart = 'postgres' | 'kafka' | 'registry';
+
+export interface EmbeddedOptions {
+  /** Data of each part, and `secrets/postgres-password`. */
+  dir: string;
+  logDir: string;
+  ports: { kafka: number; kafkaController: number; registry: number; postgres: number };
+  /** Database of the project on an external server, when PostgreSQL is not one of the parts started here. */
+  databaseUrl?: string;
+  progress(line: string): void;
+  /** Starts the program, waits until it is ready, and keeps it as the caller sees fit. */
+  run(program: Program): Promise<void>;
+}
+
+export interface Connections {
+  kafkaBrokers: string;
+  schemaRegistry: string;
+  databaseUrl: string;
+}
+
+/** Starts the named parts of the infrastructure on this machine, and gives how to reach those. Order: PostgreSQL, then registry; Kafka beside them. */
+export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: EmbeddedOptions): Promise<Partial<Connections>> {
+  const { ports } = options;
+  const jvm = parts.has('kafka') || parts.has('registry') ? await jvmParts(options) : undefined;
+  const startKafka = async (): Promise<void> => {
+    if (jvm === undefined || !parts.has('kafka')) return;
+    const dir = join(options.dir, 'kafka');
+    const logFile = join(options.logDir, 'kafka.log');
+    await options.run(
+      await prepareKafka({
+        dir,
+        logFile,
+        java: jvm.java,
+        classPath: jvm.kafkaClassPath,
+        port: ports.kafka,
+        controllerPort: ports.kafkaController,
+      }),
+    );
+  };
+  const startDatabases = async (): Promise<string | undefined> => {
+    const databaseUrl = parts.has('postgres') ? await startPostgres(options) : options.databaseUrl;
+    if (jvm === undefined || !parts.has('registry')) return databaseUrl;
+    if (databaseUrl === undefined) throw new Error('the registry needs a database: set DATABASE_URL, or let PostgreSQL be started too');
+    await options.run(
+      prepareRegistry({
+        dir: join(options.dir, 'registry'),
+        logFile: join(options.logDir, 'registry.log'),
+        port: ports.registry,
+        databaseUrl: await ensureDatabase(databaseUrl, 'schema_registry'),
+        java: jvm.java,
+        jar: jvm.registryJar,
+      }),
+    );
+    return databaseUrl;
+  };
+  const [databaseUrl] = await Promise.all([startDatabases(), startKafka()]);
+  return {
+    ...(parts.has('kafka') ? { kafkaBrokers: `127.0.0.1:${ports.kafka}` } : {}),
+    ...(parts.has('registry') ? { schemaRegistry: registryUrl(ports.registry) } : {}),
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+  };
+}
+
+async function jvmParts({ progress }: EmbeddedOptions): Promise<{ java: string; kafkaClassPath: string; registryJar: string }> {
+  const java = findJava();
+  if (java === undefined) throw new Error(`no Java ${oldestJava} or newer was found: install one, or set JAVA_HOME`);
+  return { java, ...(await embeddedJars(progress)) };
+}
+
+async function startPostgres({ dir, logDir, ports, run }: EmbeddedOptions): Promise<string> {
+  const password = storedPassword(join(dir, 'secrets'));
+  await run(await preparePostgres({ dir: join(dir, 'postgres'), port: ports.postgres, password, logFile: join(logDir, 'postgres.log') }));
+  return ensureDatabase(postgresUrl(ports.postgres, password, 'postgres'), 'leads');
+}
+
+function storedPassword(secretsDir: string): string {
+  const file = join(secretsDir, 'postgres-password');
+  if (!existsSync(file)) {
+    mkdirSync(dirname(secretsDir), { recursive: true });
+    mkdirSync(secretsDir, { recursive: true, mode: 0o700 });
+    writeFileSync(file, randomBytes(18).toString('base64url'), { mode: 0o600 });
+    chmodSync(file, 0o600);
+  }
+  return readFileSync(file, 'utf8').trim();
+}

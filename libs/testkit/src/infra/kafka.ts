@@ -1,0 +1,112 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Program } from '../process/program.js';
+import { jvmFlags } from './java.js';
+
+export interface KafkaOptions {
+  /** Configuration, log4j settings and data. */
+  dir: string;
+  port: number;
+  controllerPort: number;
+  java: string;
+  classPath: string;
+  logFile: string;
+}
+
+// One node that is broker and controller. Replication factors of 1 because there is one; no wait before a group's first rebalance; short
+// sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions; no topic by accident.
+const serverProperties = ({ dir, port, controllerPort }: KafkaOptions): string => `process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:${controllerPort}
+listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=PLAINTEXT://127.0.0.1:${port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+controller.listener.names=CONTROLLER
+log.dirs=${join(dir, 'data')}
+auto.create.topics.enable=false
+num.partitions=1
+default.replication.factor=1
+min.insync.replicas=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=5
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=5
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=500
+num.network.threads=2
+num.io.threads=4
+num.recovery.threads.per.data.dir=2
+background.threads=2
+log.cleaner.threads=1
+log.cleaner.dedupe.buffer.size=16777216
+log.index.size.max.bytes=524288
+`;
+
+const log4j = `rootLogger.level=WARN
+rootLogger.appenderRef.out.ref=out
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=[%d] %p %m (%c)%n
+logger.server.name=kafka.server.KafkaRaftServer
+logger.server.level=INFO
+`;
+
+/** Writes configuration, formats the data folder on its first use, and gives the broker as a program. Throws when formatting fails. */
+export async function prepareKafka(options: KafkaOptions): Promise<Program> {
+  const { dir, java, classPath, logFile, port } = options;
+  mkdirSync(dir, { recursive: true });
+  const properties = join(dir, 'server.properties');
+  writeFileSync(properties, serverProperties(options));
+  writeFileSync(join(dir, 'log4j2.properties'), log4j);
+  const base = [`-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`, '-Dlog4j2.disableJmx=true', '-cp', classPath];
+  if (!existsSync(join(dir, 'data', 'meta.properties'))) {
+    await format(java, [...jvmFlags(128), ...base], properties);
+  }
+  return {
+    name: 'kafka',
+    command: java,
+    args: [...jvmFlags(320), ...base, 'kafka.Kafka', properties],
+    env: {},
+    cwd: dir,
+    logFile,
+    stopSignal: 'SIGTERM',
+    stopGraceMs: 15_000,
+    ready: () => kafkaAnswers(port),
+  };
+}
+
+async function format(java: string, flags: string[], properties: string): Promise<void> {
+  // The id may begin with a dash: only the form with "=" is safe.
+  const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
+  const args = [...flags, 'kafka.tools.StorageTool', 'format', clusterId, '-c', properties];
+  await promisify(execFile)(java, args).catch((error: Error) => {
+    throw new Error(`Kafka's data folder could not be formatted: ${error.message}`);
+  });
+}
+
+/** True when a broker answers an ApiVersions request: the port alone opens earlier than the broker serves. */
+export function kafkaAnswers(port: number, host = '127.0.0.1'): Promise<boolean> {
+  // Length 10, API 18 (ApiVersions) version 0, correlation id 1, no client id.
+  const request = Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]);
+  return new Promise((resolve) => {
+    const socket = connect({ port, host });
+    const done = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(1_000, () => done(false));
+    socket.once('connect', () => socket.write(request));
+    socket.once('data', () => done(true));
+    socket.once('error', () => done(false));
+    socket.once('close', () => done(false));
+  });
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { chownSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+interface User {
+  uid: number;
+  gid: number;
+}
+interface Place {
+  dir: string;
+  binaries: { postgres: string; initdb: string };
+}
+
+/**
+ * Started by root, PostgreSQL runs as another account, which cannot enter folders such as /root. Where the data folder or the binaries lie
+ * behind one, the data (and a copy of the binaries) go under /var/tmp; the link `moved-to` beside the data folder's place shows where.
+ */
+export function reachablePlace(dir: string, binaries: Place['binaries'], user: User | undefined): Place {
+  if (user === undefined) return { dir, binaries };
+  return { dir: reachableDir(dir, user), binaries: reachableBinaries(binaries, user) };
+}
+
+/** Where the data of `dir` was put because its own place was out of reach; undefined when it was not. */
+export function displacedDir(dir: string): string | undefined {
+  const place = hiddenPlace(dir);
+  return existsSync(place) ? place : undefined;
+}
+
+const hiddenPlace = (path: string): string =>
+  join('/var/tmp', `lead-delivery-${createHash('sha256').update(resolve(path)).digest('hex').slice(0, 16)}`);
+
+function reachableDir(dir: string, user: User): string {
+  if (canEnter(dirname(dir), user)) return dir;
+  const place = hiddenPlace(dir);
+  mkdirSync(place, { recursive: true, mode: 0o700 });
+  chownSync(place, user.uid, user.gid);
+  mkdirSync(dirname(dir), { recursive: true });
+  if (!existsSync(`${dir}.moved-to`)) symlinkSync(place, `${dir}.moved-to`);
+  return join(place, 'data');
+}
+
+function reachableBinaries(binaries: Place['binaries'], user: User): Place['binaries'] {
+  const folder = dirname(binaries.postgres);
+  if (canEnter(folder, user)) return binaries;
+  const native = dirname(folder);
+  const copy = hiddenPlace(native);
+  if (!existsSync(join(copy, 'bin', 'postgres'))) cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') };
+}
+
+/** True when the account may pass through every folder down to this one. */
+function canEnter(folder: string, { uid, gid }: User): boolean {
+  const parent = dirname(folder);
+  if (parent !== folder && !canEnter(parent, { uid, gid })) return false;
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  // A folder that is still to be made gets the usual mode, open to all for passing through.
+  if (stat === undefined) return true;
+  const shift = stat.uid === uid ? 6 : stat.gid === gid ? 3 : 0;
+  return ((stat.mode >> shift) & 1) === 1;
+}

@@ -1,0 +1,53 @@
+import { mkdirSync } from 'node:fs';
+import type { Program } from '../process/program.js';
+import { jvmFlags } from './java.js';
+
+export interface RegistryOptions {
+  dir: string;
+  port: number;
+  /** PostgreSQL database that keeps schemas and their ids: with memory storage a restart would give the ids on the topics another meaning. */
+  databaseUrl: string;
+  java: string;
+  jar: string;
+  logFile: string;
+}
+
+/** Base URL of the Confluent-compatible API of a registry on this machine. */
+export const registryUrl = (port: number): string => `http://127.0.0.1:${port}/apis/ccompat/v7`;
+
+/** The schema registry (Apicurio) as a program. */
+export function prepareRegistry({ dir, port, databaseUrl, java, jar, logFile }: RegistryOptions): Program {
+  mkdirSync(dir, { recursive: true });
+  const database = new URL(databaseUrl);
+  return {
+    name: 'registry',
+    command: java,
+    args: [...jvmFlags(160), '-jar', jar],
+    env: {
+      QUARKUS_HTTP_HOST: '127.0.0.1',
+      QUARKUS_HTTP_PORT: String(port),
+      QUARKUS_LOG_LEVEL: 'WARN',
+      QUARKUS_LOG_CONSOLE_JSON: 'false',
+      APICURIO_STORAGE_KIND: 'sql',
+      APICURIO_STORAGE_SQL_KIND: 'postgresql',
+      APICURIO_DATASOURCE_URL: `jdbc:postgresql://${database.host}${database.pathname}`,
+      APICURIO_DATASOURCE_USERNAME: decodeURIComponent(database.username),
+      APICURIO_DATASOURCE_PASSWORD: decodeURIComponent(database.password),
+      APICURIO_DATASOURCE_JDBC_INITIAL_SIZE: '1',
+      APICURIO_DATASOURCE_JDBC_MIN_SIZE: '1',
+      APICURIO_DATASOURCE_JDBC_MAX_SIZE: '6',
+    },
+    cwd: dir,
+    logFile,
+    stopSignal: 'SIGTERM',
+    stopGraceMs: 10_000,
+    ready: () => registryAnswers(registryUrl(port)),
+  };
+}
+
+/** True when the registry reads its storage; false while it starts or its database is down. Never waits longer than 2 s. */
+export async function registryAnswers(url: string): Promise<boolean> {
+  const answer = await fetch(`${url}/subjects`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  await answer?.body?.cancel();
+  return answer?.ok === true;
+}
