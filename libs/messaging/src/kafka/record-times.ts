@@ -1,4 +1,5 @@
 import type Broker from 'kafkajs/src/broker/index.js';
+import { protocolErrorType } from './client-errors.js';
 import type { RecordTime, TopicPartitionOffset } from './ports.js';
 
 /** Never waits for records to come: what is asked for is in the log or gone. */
@@ -12,15 +13,19 @@ const readUncommitted = 0;
  * of a request gets its batch regardless of its size.
  * @returns undefined where nothing is there any more
  */
-export async function recordTime(broker: Broker, { topic, partition, offset }: TopicPartitionOffset): Promise<RecordTime | undefined> {
-  const { responses } = await broker.fetch({
-    isolationLevel: readUncommitted,
-    maxWaitTime,
-    minBytes: 0,
-    maxBytes,
-    topics: [{ topic, partitions: [{ partition, fetchOffset: offset.toString(), maxBytes }] }],
-  });
-  const messages = responses.flatMap(({ partitions }) => partitions).flatMap((entry) => entry.messages);
-  const record = messages.find((message) => BigInt(message.offset) >= offset);
-  return record === undefined ? undefined : { topic, partition, offset, timestampMs: Number(record.timestamp) };
+export async function recordTime(broker: Broker, position: TopicPartitionOffset): Promise<RecordTime | undefined> {
+  const messages = await fetchBatch(broker, position);
+  const record = messages.find((message) => BigInt(message.offset) >= position.offset);
+  return record === undefined ? undefined : { ...position, timestampMs: Number(record.timestamp) };
+}
+
+async function fetchBatch(broker: Broker, { topic, partition, offset }: TopicPartitionOffset) {
+  const topics = [{ topic, partitions: [{ partition, fetchOffset: offset.toString(), maxBytes }] }];
+  try {
+    const { responses } = await broker.fetch({ isolationLevel: readUncommitted, maxWaitTime, minBytes: 0, maxBytes, topics });
+    return responses.flatMap(({ partitions }) => partitions).flatMap(({ messages }) => messages);
+  } catch (error) {
+    if (protocolErrorType(error) === 'OFFSET_OUT_OF_RANGE') return [];
+    throw error;
+  }
 }
