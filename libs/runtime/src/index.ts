@@ -20,6 +20,7 @@ export { type Listener, type ListenOptions, listen } from './database/listen.js'
 export { type MigrateOptions, type Migrations, migrateService } from './database/migrate-service.js';
 export { type FieldProblem, type Problem, problem, problemContentType } from './http/problem.js';
 export { newEventId, newLeadRef } from './ids.js';
+export type { InternalHandler, InternalRoute } from './internal/call-route.js';
 export {
   type InternalClient,
   type InternalClientOptions,
@@ -27,7 +28,7 @@ export {
   InternalUnavailable,
   internalClient,
 } from './internal/internal-client.js';
-export { type InternalRoute, type InternalServer, type InternalServerOptions, startInternalServer } from './internal/internal-server.js';
+export { type InternalServer, type InternalServerOptions, startInternalServer } from './internal/internal-server.js';
 export type { ReadinessCheck, ReadinessResult } from './internal/readiness.js';
 export { type FrameworkLogger, frameworkLogger } from './logging/framework-logger.js';
 export type { LogFields } from './logging/log-fields.js';
@@ -37,10 +38,12 @@ export { metrics, registry } from './metrics/metrics.js';
 export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
 export { KeyRing } from './sealing/key-ring.js';
 export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';
-export { runService, type ServiceContext, type ServiceOptions, type Stoppable } from './service/run-service.js';
-export { loadSite } from './site/load-site.js';
+export type { Stoppable } from './service/drain.js';
+export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
+export { loadSite, parseSite } from './site/load-site.js';
 export { type RouteSubject, route } from './site/route.js';
 export type { ChannelConfig, DestinationConfig, OwnerConfig, PolicyConfig, RouteConfig, Site, SourceConfig } from './site/site.js';
+export { siteJsonSchema } from './site/site-schema.js';
 export type { Attributes, AttributeValue, Span, SpanKind, SpanOptions } from './telemetry/span.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';
 export { parseTraceContext, type TraceContext } from './telemetry/trace-context.js';

@@ -30,6 +30,7 @@ export const logFields = [
   'error_code',
   'status',
   'reason',
+  'detail',
   'duration_ms',
   'age_ms',
   'retry_in_ms',

@@ -1,10 +1,11 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { KeyRing } from './key-ring.js';
 
 /** Sealed personal data: what is stored. */
 export interface Sealed {
   /** Key of the ring that wraps the data key. */
   keyId: string;
-  /** iv (12) + encrypted data key (32) + tag (16). */
+  /** iv (12) + encrypted data key (32) + tag (16). Deleting it makes the sealed bytes unreadable for ever. */
   wrappedKey: Buffer;
   /** iv (12) + ciphertext + tag (16). */
   sealed: Buffer;
@@ -22,26 +23,72 @@ export class SealError extends Error {
   }
 }
 
-/** Seals with AES-256-GCM under a fresh data key, which the ring's current key wraps. `aad` (for example `vault:<ref>:<revision>`) binds it to its place. */
+const algorithm = 'aes-256-gcm';
+const ivBytes = 12;
+const tagBytes = 16;
+const keyBytes = 32;
+const tagOptions = { authTagLength: tagBytes };
+
+/**
+ * Seals with AES-256-GCM under a fresh data key, which the ring's current key wraps. `aad` (for example `vault:<ref>:<revision>`) binds it
+ * to its place: moved to another row it does not open.
+ */
 export function seal(ring: KeyRing, plaintext: Buffer, aad: string): Sealed {
-  void ring;
-  void plaintext;
-  void aad;
-  throw new Error('not implemented');
+  const random = randomBytes(keyBytes + ivBytes);
+  const dataKey = random.subarray(0, keyBytes);
+  const sealed = encrypt({ key: dataKey, iv: random.subarray(keyBytes), plaintext, aad });
+  const keyId = ring.current;
+  return { keyId, wrappedKey: wrap(ring, keyId, dataKey, aad), sealed };
 }
 
 /** Opens what seal made with the same aad. Throws SealError. */
 export function unseal(ring: KeyRing, value: Sealed, aad: string): Buffer {
-  void ring;
-  void value;
-  void aad;
-  throw new Error('not implemented');
+  return decrypt({ key: unwrap(ring, value, aad), boxed: value.sealed, aad });
 }
 
 /** The same sealed bytes with the data key wrapped by the ring's current key. Throws SealError. */
 export function rewrap(ring: KeyRing, value: Sealed, aad: string): Sealed {
-  void ring;
-  void value;
-  void aad;
-  throw new Error('not implemented');
+  const dataKey = unwrap(ring, value, aad);
+  return { keyId: ring.current, wrappedKey: wrap(ring, ring.current, dataKey, aad), sealed: value.sealed };
+}
+
+function wrap(ring: KeyRing, keyId: string, dataKey: Buffer, aad: string): Buffer {
+  return encrypt({ key: ringKey(ring, keyId), iv: randomBytes(ivBytes), plaintext: dataKey, aad: wrapAad(keyId, aad) });
+}
+
+function unwrap(ring: KeyRing, { keyId, wrappedKey }: Sealed, aad: string): Buffer {
+  return decrypt({ key: ringKey(ring, keyId), boxed: wrappedKey, aad: wrapAad(keyId, aad) });
+}
+
+/** The key id is bound too: a row whose id was changed does not open under a key of the same bytes. */
+function wrapAad(keyId: string, aad: string): string {
+  return `key:${keyId}:${aad}`;
+}
+
+function ringKey(ring: KeyRing, id: string): Buffer {
+  const key = ring.key(id);
+  if (key === undefined) throw new SealError('unknown_key', `The key ring has no key ${id}: put it back into keyring.json`);
+  return key;
+}
+
+function encrypt({ key, iv, plaintext, aad }: { key: Buffer; iv: Buffer; plaintext: Buffer; aad: string }): Buffer {
+  const cipher = createCipheriv(algorithm, key, iv, tagOptions);
+  cipher.setAAD(Buffer.from(aad));
+  const body = cipher.update(plaintext);
+  cipher.final();
+  return Buffer.concat([iv, body, cipher.getAuthTag()], ivBytes + body.length + tagBytes);
+}
+
+function decrypt({ key, boxed, aad }: { key: Buffer; boxed: Buffer; aad: string }): Buffer {
+  if (boxed.length < ivBytes + tagBytes) throw new SealError('tampered', 'The sealed value is too short to be one');
+  const decipher = createDecipheriv(algorithm, key, boxed.subarray(0, ivBytes), tagOptions);
+  decipher.setAAD(Buffer.from(aad));
+  decipher.setAuthTag(boxed.subarray(boxed.length - tagBytes));
+  const plaintext = decipher.update(boxed.subarray(ivBytes, boxed.length - tagBytes));
+  try {
+    decipher.final();
+  } catch {
+    throw new SealError('tampered', 'The sealed value was changed or belongs to another place');
+  }
+  return plaintext;
 }

@@ -1,14 +1,15 @@
-import type { z } from 'zod';
-import type { baseEnv } from '../config/env-fragments.js';
-import type { Logger } from '../logging/logger.js';
+import { z } from 'zod';
+import { ConfigError } from '../config/config-error.js';
+import { loadAll, loadEnv } from '../config/env.js';
+import { baseEnv } from '../config/env-fragments.js';
+import { createLogger, type Logger } from '../logging/logger.js';
+import { watchProcess } from '../metrics/process-metrics.js';
+import { loadSite } from '../site/load-site.js';
 import type { Site } from '../site/site.js';
-import type { Telemetry } from '../telemetry/telemetry.js';
-
-/** A part of a process that is stopped on the way out. */
-export interface Stoppable {
-  name: string;
-  stop(): Promise<void> | void;
-}
+import { startTelemetry, type Telemetry } from '../telemetry/telemetry.js';
+import { exitOnUncaught } from './crash.js';
+import { drain, type Stoppable } from './drain.js';
+import { exitCodes, exitProcess } from './exit.js';
 
 export interface ServiceContext<S extends z.ZodRawShape> {
   env: z.infer<z.ZodObject<typeof baseEnv & S>>;
@@ -31,10 +32,66 @@ export interface ServiceOptions<S extends z.ZodRawShape> {
 }
 
 /**
- * Runs one process: configuration (every problem at once, exit 2), telemetry, start, then SIGTERM or SIGINT: parts stop in reverse order, exit 0.
- * A second signal exits 1. An error nobody caught is logged without its data and exits 1; the supervisor starts the process again.
+ * Runs one process: configuration (every problem at once on standard error, exit 2), telemetry, start, then SIGTERM or SIGINT: parts stop
+ * in reverse order, exit 0. A second signal exits 1. An error nobody caught is logged without its data and exits 1; the supervisor starts
+ * the process again. Never returns to the caller with an error.
  */
 export async function runService<S extends z.ZodRawShape>(options: ServiceOptions<S>): Promise<void> {
-  void options;
-  throw new Error('not implemented');
+  const { name, drainMs = 25_000 } = options;
+  exitOnUncaught(createLogger(name));
+  try {
+    const { env, site } = readConfiguration(options.env);
+    const logger = createLogger(name, env.LOG_LEVEL);
+    exitOnUncaught(logger);
+    watchProcess();
+    const telemetry = startTelemetry({ service: name, endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, ratio: env.TRACE_RATIO });
+    const stopping = stopOnSignals(logger);
+    const parts = await options.start({
+      env: env as ServiceContext<S>['env'],
+      logger,
+      telemetry,
+      signal: stopping.signal,
+      get site() {
+        if (site === undefined) throw new Error('Add siteEnv to the env shape of this service to read the site file');
+        return site;
+      },
+    });
+    logger.info({ parts: parts.map((part) => part.name), pid: process.pid }, 'Started');
+    await stopping.requested;
+    const clean = await drain([{ name: 'telemetry', stop: () => telemetry.shutdown() }, ...parts], { logger, drainMs });
+    exitProcess(clean ? exitCodes.stopped : exitCodes.failed, logger);
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      process.stderr.write(`${name}: ${error.message}\n`);
+      exitProcess(exitCodes.misconfigured);
+    }
+    const logger = createLogger(name);
+    logger.fatal({ err: error }, 'Start failed');
+    exitProcess(exitCodes.failed, logger);
+  }
+}
+
+function readConfiguration(shape: z.ZodRawShape) {
+  const file = 'LD_SITE_FILE' in shape ? process.env.LD_SITE_FILE : undefined;
+  const [env, site] = loadAll(
+    () => loadEnv(z.object({ ...baseEnv, ...shape })),
+    () => (file === undefined || file === '' ? undefined : loadSite(file)),
+  );
+  return { env, site };
+}
+
+/** The first signal asks for an orderly stop, the second ends the process at once. */
+function stopOnSignals(logger: Logger): { signal: AbortSignal; requested: Promise<void> } {
+  const controller = new AbortController();
+  const requested = new Promise<void>((resolve) => {
+    const onSignal = (signal: NodeJS.Signals) => {
+      if (controller.signal.aborted) exitProcess(exitCodes.failed, logger);
+      logger.info({ signal }, 'Stopping');
+      controller.abort();
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+  return { signal: controller.signal, requested };
 }
