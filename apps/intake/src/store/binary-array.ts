@@ -1,54 +1,89 @@
 /** PostgreSQL element types that columns are sent as. */
 export type ElementType = 'bool' | 'bytea' | 'int2' | 'int4' | 'int8' | 'json' | 'jsonb' | 'text' | 'timestamptz' | 'uuid';
 
-type Write = (value: never) => Buffer;
+/** How an element lies in the wire format. `write` gives the offset behind what it wrote. */
+interface Element {
+  oid: number;
+  bytes(value: never): number;
+  write(buffer: Buffer, value: never, at: number): number;
+}
 
-const utf8 = (text: string): Buffer => Buffer.from(text, 'utf8');
 const postgresEpochMs = Date.UTC(2000, 0, 1);
 
-const elements: Record<ElementType, { oid: number; write: Write }> = {
-  bool: { oid: 16, write: (value: boolean) => Buffer.from([value ? 1 : 0]) },
-  bytea: { oid: 17, write: (value: Buffer) => value },
-  int2: { oid: 21, write: (value: number) => sized(2, (buffer) => buffer.writeInt16BE(value)) },
-  int4: { oid: 23, write: (value: number) => sized(4, (buffer) => buffer.writeInt32BE(value)) },
-  int8: { oid: 20, write: (value: bigint | number) => sized(8, (buffer) => buffer.writeBigInt64BE(BigInt(value))) },
-  json: { oid: 114, write: utf8 },
-  // Version byte of the wire form, then the text.
-  jsonb: { oid: 3802, write: (text: string) => Buffer.concat([Buffer.from([1]), utf8(text)]) },
-  text: { oid: 25, write: utf8 },
-  timestamptz: {
-    oid: 1184,
-    write: (value: Date) => sized(8, (buffer) => buffer.writeBigInt64BE(BigInt(value.getTime() - postgresEpochMs) * 1000n)),
-  },
-  uuid: { oid: 2950, write: (value: string) => Buffer.from(value.replaceAll('-', ''), 'hex') },
+const element = <Value>(
+  oid: number,
+  bytes: (value: Value) => number,
+  write: (buffer: Buffer, value: Value, at: number) => number,
+): Element => ({
+  oid,
+  bytes,
+  write,
+});
+const fixed = <Value>(oid: number, bytes: number, write: (buffer: Buffer, value: Value, at: number) => number): Element =>
+  element<Value>(oid, () => bytes, write);
+const text = (oid: number): Element => element<string>(oid, Buffer.byteLength, (buffer, value, at) => at + buffer.write(value, at, 'utf8'));
+
+const elements: Record<ElementType, Element> = {
+  bool: fixed<boolean>(16, 1, (buffer, value, at) => buffer.writeUInt8(value ? 1 : 0, at)),
+  bytea: element<Buffer>(
+    17,
+    (value) => value.length,
+    (buffer, value, at) => at + value.copy(buffer, at),
+  ),
+  int2: fixed<number>(21, 2, (buffer, value, at) => buffer.writeInt16BE(value, at)),
+  int4: fixed<number>(23, 4, (buffer, value, at) => buffer.writeInt32BE(value, at)),
+  int8: fixed<bigint | number>(20, 8, (buffer, value, at) => buffer.writeBigInt64BE(BigInt(value), at)),
+  json: text(114),
+  // One version byte, then the text.
+  jsonb: element<string>(
+    3802,
+    (value) => 1 + Buffer.byteLength(value),
+    (buffer, value, at) => buffer.writeUInt8(1, at) + buffer.write(value, at + 1, 'utf8'),
+  ),
+  text: text(25),
+  // Microseconds as two halves: in milliseconds a double is exact, and no bigint is made per value.
+  timestamptz: fixed<Date>(1184, 8, (buffer, value, at) => {
+    const micros = (value.getTime() - postgresEpochMs) * 1_000;
+    const high = Math.floor(micros / 0x1_0000_0000);
+    return buffer.writeUInt32BE(micros - high * 0x1_0000_0000, buffer.writeInt32BE(high, at));
+  }),
+  uuid: fixed<string>(2950, 16, writeUuid),
 };
 
-function sized(bytes: number, write: (buffer: Buffer) => void): Buffer {
-  const buffer = Buffer.allocUnsafe(bytes);
-  write(buffer);
-  return buffer;
+const digit = (code: number): number => (code <= 57 ? code - 48 : (code | 32) - 87);
+
+/** Several times faster than taking the hyphens out and decoding hex, and there are many ids per lead. */
+function writeUuid(buffer: Buffer, value: string, at: number): number {
+  let next = at;
+  for (let index = 0; index < value.length; index += 2) {
+    if (value.charCodeAt(index) === 45) index += 1;
+    buffer[next] = (digit(value.charCodeAt(index)) << 4) | digit(value.charCodeAt(index + 1));
+    next += 1;
+  }
+  return next;
 }
 
 const headerBytes = 20;
+const isNull = (value: unknown): value is null | undefined => value === null || value === undefined;
 
 /**
  * A one-dimensional array in PostgreSQL's binary form, which the driver sends as it is. The text form would cost an escape per element here, hex
  * for every byte, and a parse there. `null` and undefined are NULL.
  */
 export function binaryArray(type: ElementType, values: readonly unknown[]): Buffer {
-  const { oid, write } = elements[type];
-  const written = values.map((value) => (value === null || value === undefined ? undefined : write(value as never)));
-  const size = written.reduce((sum, element) => sum + 4 + (element?.length ?? 0), headerBytes);
-  const buffer = Buffer.allocUnsafe(size);
+  const { oid, bytes, write } = elements[type];
+  const sizes = values.map((value) => (isNull(value) ? -1 : bytes(value as never)));
+  const total = sizes.reduce((sum, size) => sum + 4 + Math.max(size, 0), headerBytes);
+  const buffer = Buffer.allocUnsafe(total);
   buffer.writeInt32BE(1, 0);
-  buffer.writeInt32BE(written.includes(undefined) ? 1 : 0, 4);
+  buffer.writeInt32BE(sizes.includes(-1) ? 1 : 0, 4);
   buffer.writeInt32BE(oid, 8);
   buffer.writeInt32BE(values.length, 12);
   buffer.writeInt32BE(1, 16);
   let at = headerBytes;
-  for (const element of written) {
-    at = buffer.writeInt32BE(element?.length ?? -1, at);
-    if (element) at += element.copy(buffer, at);
+  for (const [index, size] of sizes.entries()) {
+    at = buffer.writeInt32BE(size, at);
+    if (size >= 0) at = write(buffer, values[index] as never, at);
   }
   return buffer;
 }

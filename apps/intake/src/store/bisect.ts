@@ -1,3 +1,5 @@
+import { StatementFailed } from '#runtime';
+
 /**
  * Runs a batch; where the database refuses its data (SQLSTATE class 22 or 23, which says that one row is wrong but not which), halves it until
  * the single row is found, so that this row alone fails. A deadlock or serialisation failure is run again. Any other error is thrown on.
@@ -29,16 +31,9 @@ async function attempt<Item>(items: readonly Item[], run: (part: readonly Item[]
       await run(items);
       return undefined;
     } catch (error) {
-      const sqlState = sqlStateOf(error);
-      if (isDataError(sqlState)) return sqlState;
-      if (!isCollision(sqlState) || tries === maxCollisions) throw error;
+      if (!(error instanceof StatementFailed)) throw error;
+      if (error.isDataError) return error.code;
+      if (!error.isTransient || tries === maxCollisions) throw error;
     }
   }
 }
-
-function sqlStateOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
-const isDataError = (sqlState: string): boolean => /^2[23]...$/.test(sqlState);
-const isCollision = (sqlState: string): boolean => sqlState === '40P01' || sqlState === '40001';

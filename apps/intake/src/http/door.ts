@@ -1,0 +1,126 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Logger, metrics, parseTraceContext, type SourceConfig, type Span, type Telemetry } from '#runtime';
+import { type Caller, callerOf, setCaller } from './caller.js';
+import { refusals } from './refusal.js';
+import { sendRefusal } from './send.js';
+import type { SourceKeys } from './source-keys.js';
+import { TokenBucket } from './token-bucket.js';
+
+/** From the first byte of a request to its answer. The contract says 3 s. */
+export const answerWithinMs = 2_700;
+
+export interface DoorTools {
+  keys: SourceKeys;
+  telemetry: Telemetry;
+  logger: Logger;
+}
+
+/**
+ * What every request under /v1/ goes through, in this order: its time starts to run, its key is checked, its share of requests is checked, its
+ * span begins. At the end: one log line, the metrics, the span.
+ */
+export function installDoor(instance: FastifyInstance, tools: DoorTools): void {
+  const limits = new RateLimits();
+  // Bodies stay bytes: they are read where a refusal can name the field.
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  instance.addHook('onRequest', (request, reply, done) => {
+    if (request.url.startsWith('/v1/') && !admit(request, reply, { ...tools, limits })) return;
+    done();
+  });
+  instance.addHook('onResponse', (request, reply, done) => {
+    finish(request, reply, tools.logger);
+    done();
+  });
+}
+
+/** True: the request may go on. False: it was answered. */
+function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & { limits: RateLimits }): boolean {
+  const startedMs = performance.now();
+  const source = tools.keys.sourceOf(request.headers.authorization);
+  if (!source) {
+    metrics.authFailures.inc({ source: 'unknown' });
+    sendRefusal(reply, refusals.unauthorized());
+    return false;
+  }
+  const caller: Caller = { source, span: serverSpan(request, source, tools.telemetry), startedMs };
+  setCaller(request, caller);
+  const retryAfterS = tools.limits.take(source, request.method);
+  if (retryAfterS > 0) {
+    caller.outcome = 'rate-limited';
+    sendRefusal(reply, refusals.rateLimited(retryAfterS));
+    return false;
+  }
+  answerInTime(request, reply, caller);
+  return true;
+}
+
+/** Answers for whoever does not: the client whose body does not come, or PostgreSQL. Whatever is still running finds the answer sent. */
+function answerInTime(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
+  const timer = setTimeout(() => {
+    if (reply.sent) return;
+    const refusal = request.raw.complete ? refusals.unavailable() : refusals.slowRequest();
+    caller.outcome = refusal.outcome;
+    sendRefusal(reply, refusal);
+  }, answerWithinMs);
+  reply.raw.once('close', () => clearTimeout(timer));
+}
+
+/** Continues the caller's trace where the site file trusts it, else begins one that is linked to it. */
+function serverSpan(request: FastifyRequest, source: SourceConfig, telemetry: Telemetry): Span {
+  const upstream = parseTraceContext({
+    traceparent: single(request.headers.traceparent),
+    tracestate: single(request.headers.tracestate),
+  });
+  const route = request.routeOptions.url ?? 'unknown';
+  return telemetry.startSpan(`${request.method} ${route}`, {
+    kind: 'server',
+    ...(upstream && (source.trustedTrace ? { parent: upstream } : { links: [{ context: upstream }] })),
+    attributes: { 'http.request.method': request.method, 'http.route': route, 'lead.source': source.id },
+  });
+}
+
+const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.at(-1) : header);
+
+function finish(request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
+  const caller = callerOf(request);
+  if (!caller) return;
+  const { source, span, outcome } = caller;
+  const status = reply.statusCode;
+  const durationMs = performance.now() - caller.startedMs;
+  span.set({ 'http.response.status_code': status, 'lead.event_id': caller.eventId });
+  span.end(status >= 500 ? { error: outcome ?? String(status) } : undefined);
+  if (request.method === 'POST' && !caller.test) {
+    metrics.intakeRequests.inc({ source: source.id, outcome: outcome ?? String(status) });
+    metrics.intakeDuration.observe({ door: 'http' }, durationMs / 1_000);
+  }
+  logger.unit({
+    unit: 'http',
+    method: request.method,
+    route: request.routeOptions.url ?? 'unknown',
+    source: source.id,
+    organization: source.organization,
+    event_id: caller.eventId,
+    test: caller.test,
+    decision: outcome,
+    status,
+    duration_ms: Math.round(durationMs * 10) / 10,
+    trace_id: span.context.traceId,
+  });
+}
+
+/** Each source has its own share, writing and reading apart. */
+class RateLimits {
+  private readonly buckets = new Map<string, TokenBucket>();
+
+  take(source: SourceConfig, method: string): number {
+    const kind = method === 'POST' ? 'write' : 'read';
+    const name = `${kind} ${source.organization} ${source.id}`;
+    let bucket = this.buckets.get(name);
+    if (!bucket) {
+      bucket = new TokenBucket(source.requestsPerSecond);
+      this.buckets.set(name, bucket);
+    }
+    return bucket.take();
+  }
+}
