@@ -46,6 +46,9 @@ export const metrics = {
   relayPublish: histogram('leads_relay_publish_seconds', 'Duration of one publish request.', callSeconds),
   relayPublished: counter('leads_relay_published_total', 'Outbox rows published.', ['topic']),
   relayRefusals: counter('leads_relay_refusals_total', 'Publish requests refused or failed.', ['topic', 'reason']),
+  relayStopped: gauge('leads_relay_stopped', '1 while publishing to the topic is stopped because Kafka refuses or does not answer.', [
+    'topic',
+  ]),
 
   // consumer
   messagesConsumed: counter('messaging_client_consumed_messages_total', 'Records fetched.', ['group', 'topic']),
