@@ -10,6 +10,10 @@ export const headers = {
   notBefore: 'ld-not-before',
   /** Epoch milliseconds; copied verbatim on every hop. */
   deadlineAt: 'ld-deadline-at',
+  /** Where the record lay first: kept over every hop. */
+  originTopic: 'ld-origin-topic',
+  originPartition: 'ld-origin-partition',
+  originOffset: 'ld-origin-offset',
   /** Why a record went to a dead-letter topic, and where the sealed original is kept. */
   errorClass: 'ld-error-class',
   errorCode: 'ld-error-code',

@@ -1,5 +1,6 @@
-export { deliveryDdl } from './ddl.js';
-export { DeliveryEngine, type DeliveryEngineOptions, type GroupControl } from './engine.js';
+export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
+export { DeliveryEngine } from './engine.js';
+export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
 export type { Outcome, OutcomeKind } from './outcome.js';
 export {
   type DeliveryStateItem,
@@ -11,4 +12,4 @@ export {
 } from './states-route.js';
 export { Sweeper, type SweeperOptions, type SweptTarget } from './sweeper.js';
 export type { OperationReport, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from './target.js';
-export type { LeadPayload, Vault, VaultItem } from './vault.js';
+export { type LeadPayload, type Vault, VaultIncomplete, vaultClient } from './vault.js';

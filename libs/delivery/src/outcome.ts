@@ -5,6 +5,10 @@ interface Answered {
   status?: number;
   /** The destination's own id of the request, kept with the attempt for its support desk. */
   providerRequestId?: string;
+  /** Keyed hash of the request as it was sent, pinned by the first recorded call. */
+  requestHash?: string;
+  /** Version of the mapping that made the request, pinned with it. */
+  mappingVersion?: number;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DeliveryState, OperationState } from '#contracts';
-import type { Database } from '#runtime';
+import type { Sql } from '#runtime';
 
 export const statesRequest = z.object({
   items: z
@@ -33,7 +33,48 @@ export interface StatesAnswer {
   items: { event_id: string; deliveries: DeliveryStateItem[] }[];
 }
 
-/** Handler of POST /internal/v1/deliveries:state. */
-export function statesRoute(_db: Database): (body: StatesRequest) => Promise<StatesAnswer> {
-  throw new Error('not implemented');
+interface StateRow {
+  event_id: string;
+  destination: string;
+  state: DeliveryState;
+  class: string | null;
+  code: string | null;
+  as_of: Date;
+  operations: { kind: string; state: OperationState; ref: string | null; operation_key: string; attempts: number }[] | null;
+}
+
+/** A delivery's declared operations are named by itself, so one that is missing shows as missing. */
+const statesSql = `
+SELECT d.event_id, d.destination, d.state, d.class, d.code, clock_now() AS as_of, (
+    SELECT json_agg(json_build_object('kind', o.kind, 'state', o.state, 'ref', o.destination_ref, 'operation_key', o.operation_key,
+      'attempts', o.attempts) ORDER BY k.position)
+    FROM unnest(d.operation_keys) WITH ORDINALITY AS k(operation_key, position) JOIN operation o ON o.operation_key = k.operation_key
+  ) AS operations
+FROM delivery d WHERE d.event_id = ANY ($1::uuid[]) ORDER BY d.event_id, d.destination`;
+
+/** Handler of POST /internal/v1/deliveries:state: what is claimed here, by event id and, where asked for, destination. */
+export function statesRoute(db: Sql): (body: StatesRequest) => Promise<StatesAnswer> {
+  return async ({ items }) => {
+    const ids = [...new Set(items.map((item) => item.event_id.toLowerCase()))];
+    const rows = await db.sql<StateRow>('delivery.states', statesSql, [ids]);
+    const byEvent = new Map<string, StateRow[]>(ids.map((id) => [id, []]));
+    for (const row of rows) byEvent.get(row.event_id)?.push(row);
+    return { items: items.map((item) => ({ event_id: item.event_id, deliveries: deliveriesOf(item, byEvent) })) };
+  };
+}
+
+function deliveriesOf(item: StatesRequest['items'][number], byEvent: ReadonlyMap<string, StateRow[]>): DeliveryStateItem[] {
+  const rows = byEvent.get(item.event_id.toLowerCase()) ?? [];
+  return rows.filter((row) => item.destination === undefined || row.destination === item.destination).map(toItem);
+}
+
+function toItem(row: StateRow): DeliveryStateItem {
+  return {
+    destination: row.destination,
+    state: row.state,
+    class: row.class ?? undefined,
+    code: row.code ?? undefined,
+    as_of: row.as_of.toISOString(),
+    operations: (row.operations ?? []).map(({ ref, ...operation }) => ({ ...operation, ref: ref ?? undefined })),
+  };
 }

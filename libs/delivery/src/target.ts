@@ -1,8 +1,7 @@
-import type { DeliveryState, FailureClass, OperationState } from '#contracts';
+import type { DeliveryState, FailureClass, LeadPayload, OperationState } from '#contracts';
 import type { ConsumedRecord, OutboxRow } from '#messaging';
 import type { TraceContext } from '#runtime';
 import type { Outcome } from './outcome.js';
-import type { LeadPayload } from './vault.js';
 
 /** One destination action. Its key is stable over every attempt and replay. */
 export interface PlannedOperation {
@@ -31,6 +30,8 @@ export interface PerformContext<E> {
   /** Present where the plan said `needsVault`. */
   payload?: LeadPayload;
   attemptId: string;
+  /** What the first recorded call of this operation sent. A request that came out different must not be sent: `permanent`. */
+  pinned?: { requestHash: string; mappingVersion?: number };
   /** References of the delivery's operations that succeeded, by kind. */
   refs: Readonly<Record<string, string>>;
   /** Context of the client span: what goes out as `traceparent`. */

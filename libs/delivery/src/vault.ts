@@ -1,21 +1,42 @@
-/** The personal half of a lead, as intake's vault hands it to the services that may read it. Times are ISO 8601. */
-export interface LeadPayload {
-  contact: { name?: string; email?: string; phone?: string };
-  message?: string;
-  form?: string;
-  campaign?: string;
-  custom: Record<string, string | number | boolean | null>;
-  consent: { given: boolean; at?: string };
-  submitted_at: string;
-  source: string;
-  source_event_id: string;
-  /** Keyed hash of the person; the upsert key of contacts. */
-  person_key: string;
-}
+import type { LeadPayload, VaultReadItem } from '#contracts';
+import type { InternalClient } from '#runtime';
 
-export type VaultItem = { lead_ref: string; status: 200; revision: number; payload: LeadPayload } | { lead_ref: string; status: 410 };
+export type { LeadPayload };
 
 export interface Vault {
   /** At most 500 references; answers in their order. Rejects when the vault can't be asked: no attempt may be made then. */
-  read(leadRefs: readonly string[]): Promise<VaultItem[]>;
+  read(leadRefs: readonly string[]): Promise<VaultReadItem[]>;
+}
+
+/** Most references in one request, by the internal API's contract. */
+export const vaultBatch = 500;
+
+/** The vault behind intake's internal API. `read` rejects with InternalUnavailable or InternalRefused. */
+export function vaultClient(client: InternalClient): Vault {
+  return {
+    read: async (leadRefs) => {
+      const items = leadRefs.map((lead_ref) => ({ lead_ref }));
+      const answer = await client.post<{ items: VaultReadItem[] }>('/internal/v1/vault:read', { items });
+      return inOrder(leadRefs, answer.items);
+    },
+  };
+}
+
+/** A reference that the answer leaves out is a fault of the vault, never an erasure. */
+function inOrder(leadRefs: readonly string[], items: readonly VaultReadItem[]): VaultReadItem[] {
+  const byRef = new Map(items.map((item) => [item.lead_ref, item]));
+  return leadRefs.map((ref) => {
+    const item = byRef.get(ref);
+    if (item === undefined) throw new VaultIncomplete();
+    return item;
+  });
+}
+
+/** The vault answered without all the references it was asked for. */
+export class VaultIncomplete extends Error {
+  override readonly name = 'VaultIncomplete';
+  readonly safeMessage = true;
+  constructor() {
+    super('the vault left a reference out of its answer');
+  }
 }

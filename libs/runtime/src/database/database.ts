@@ -41,6 +41,8 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number;
   /** How long to wait for a free or new connection; default 2,000. */
   acquireTimeoutMs?: number;
+  /** Server settings of every connection, e.g. of the planner. */
+  settings?: Record<string, string | number>;
   entities?: DataSourceOptions['entities'];
   migrations?: DataSourceOptions['migrations'];
 }
@@ -82,6 +84,7 @@ function dataSourceOptions(options: DatabaseOptions): DataSourceOptions {
     search_path: schema,
     statement_timeout: statementTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
+    ...options.settings,
   };
   return {
     type: 'postgres',

@@ -1,0 +1,52 @@
+import type { FailureClass } from '#contracts';
+import type { Outcome } from '../outcome.js';
+import { fullJitterMs } from './backoff.js';
+
+export interface DecideContext {
+  /** Repeating the same request with the same key has no second effect. */
+  nativeIdempotency: boolean;
+  /** Calls made for this operation, the judged one included. */
+  attempt: number;
+  /** 0 ≤ random < 1. */
+  random: number;
+}
+
+/** What becomes of an operation after a call. */
+export type Verdict =
+  | { state: 'succeeded'; ref?: string }
+  | { state: 'erased' }
+  | { state: 'uncertain'; code: string }
+  | { state: 'waiting'; code: string; class?: FailureClass /** Until the next attempt. */; delayMs: number };
+
+/**
+ * Judges one call. This step's policy: what may be repeated safely waits and holds up its destination, what may have happened once and
+ * cannot be repeated is `uncertain` and never sent again by itself. Attempts, dead letters and holds come with the failure engine; until
+ * then nothing ends without its effect, refusals by the destination included.
+ */
+export function decide(outcome: Outcome, context: DecideContext): Verdict {
+  switch (outcome.kind) {
+    case 'succeeded':
+      return { state: 'succeeded', ref: outcome.ref };
+    case 'erased':
+      return { state: 'erased' };
+    case 'throttled':
+      return { state: 'waiting', code: outcome.code, delayMs: throttledMs(outcome.afterMs ?? 0, context) };
+    case 'permanent':
+      return { state: 'waiting', code: outcome.code, class: outcome.class, delayMs: fullJitterMs(context.attempt, context.random) };
+    case 'transient':
+      return again(outcome.code, outcome.provablyNotExecuted, context);
+    case 'uncertain':
+      return again(outcome.code, false, context);
+  }
+}
+
+function again(code: string, provablyNotExecuted: boolean, context: DecideContext): Verdict {
+  if (!provablyNotExecuted && !context.nativeIdempotency) return { state: 'uncertain', code };
+  return { state: 'waiting', code, delayMs: fullJitterMs(context.attempt, context.random) };
+}
+
+/** What the destination asked for, plus up to a second so that waiting callers do not return together; our own backoff where longer. */
+function throttledMs(afterMs: number, { attempt, random }: DecideContext): number {
+  const asked = afterMs > 0 ? afterMs + Math.floor(random * 1_000) : 0;
+  return Math.max(asked, fullJitterMs(attempt, random));
+}

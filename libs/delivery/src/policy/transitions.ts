@@ -1,0 +1,30 @@
+import type { OperationState } from '#contracts';
+
+/**
+ * What each state may become. Every change is a compare-and-set by the owning service on the row itself. On top of this table any state
+ * becomes `succeeded` when an answer or a lookup shows a reference for this very operation key.
+ */
+export const transitions: Readonly<Record<OperationState, readonly OperationState[]>> = {
+  pending: ['in_flight', 'held', 'expired', 'discarded', 'erased'],
+  waiting: ['in_flight', 'held', 'expired', 'discarded', 'erased'],
+  held: ['in_flight', 'waiting', 'expired', 'discarded', 'erased'],
+  /** `pending`: not sent. The last two before anything was sent: the vault row is gone, the deadline has passed. */
+  in_flight: ['succeeded', 'waiting', 'uncertain', 'held', 'dead', 'pending', 'erased', 'expired'],
+  /** `waiting`: proved absent. `discarded`: by a person, with evidence. */
+  uncertain: ['succeeded', 'waiting', 'discarded'],
+  /** Through an approved item only. */
+  dead: ['waiting', 'discarded', 'erased', 'succeeded'],
+  expired: ['waiting', 'discarded', 'erased', 'succeeded'],
+  /** Through an approved repair item, as the next generation. */
+  succeeded: ['waiting'],
+  discarded: ['succeeded'],
+  erased: ['succeeded'],
+};
+
+/** States from which a record or a wake-up claims a delivery. */
+export const claimable = ['pending', 'waiting'] as const satisfies readonly OperationState[];
+
+/** True when the table allows the change. */
+export function mayBecome(from: OperationState, to: OperationState): boolean {
+  return transitions[from].includes(to);
+}

@@ -1,0 +1,180 @@
+import type { OperationState } from '#contracts';
+import type { Database } from '#runtime';
+import { byRowOrder, type Work } from '../work.js';
+
+/** What a claim met. */
+export type ClaimResult =
+  /** Ours until the lease ends. */
+  | { kind: 'claimed' }
+  /** Another claim holds it, or held it and is waited for by the sweeper. */
+  | { kind: 'leased' }
+  | { kind: 'not_due'; waitMs: number }
+  /** Ended, or waiting for something other than its time: no record changes it. */
+  | { kind: 'closed'; state: OperationState };
+
+interface ClaimRow {
+  attempt_id: string;
+  claims: number | null;
+  left_ms: number | null;
+  now_ms: number;
+  operation_keys: string[] | null;
+  traceparent: string | null;
+  tracestate: string | null;
+  last_traceparent: string | null;
+  /** [state, milliseconds until due] of a row that was not claimed. */
+  met: [OperationState, number] | null;
+}
+
+/**
+ * Inserts deliveries with their operations, or takes over what is due. A claim that is repeated with its own attempt id (its answer was
+ * lost) succeeds again. `IN (…) IS TRUE` keeps the planner from joining: a hashed lookup in what was claimed, whatever it estimates.
+ */
+const claimSql = `
+WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
+input AS MATERIALIZED (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::float8[], $6::float8[], $7::boolean[], $8::text[],
+      $9::text[], $10::text[], $11::bytea[], $12::bytea[])
+    AS i(attempt_id, event_id, destination, lead_ref, submitted_ms, deadline_ms, test, operation_keys, traceparent, tracestate,
+      record_key, event)
+),
+claimed AS (
+  INSERT INTO delivery AS d (event_id, destination, state, attempt_id, lease_until, submitted_at, deadline_at, claimed_at, updated_at,
+      test, lead_ref, operation_keys, traceparent, tracestate, record_key, event)
+  SELECT event_id, destination, 'in_flight', attempt_id, now + $13::float8 * interval '1 millisecond', to_timestamp(submitted_ms / 1000),
+      to_timestamp(deadline_ms / 1000), now, now, test, lead_ref, string_to_array(operation_keys, E'\\n'), traceparent, tracestate,
+      record_key, event
+  FROM input, clock
+  ON CONFLICT (event_id, destination) DO UPDATE
+  SET state = 'in_flight', attempt_id = excluded.attempt_id, lease_until = excluded.lease_until, next_attempt_at = NULL, woken_at = NULL,
+      claims = d.claims + 1, updated_at = excluded.updated_at
+  WHERE (d.attempt_id = excluded.attempt_id AND d.state IN ('in_flight', 'pending'))
+     OR (d.state IN ('pending', 'waiting') AND coalesce(d.next_attempt_at, '-infinity') <= excluded.claimed_at)
+  RETURNING d.attempt_id, d.claims, d.deadline_at, d.operation_keys, d.traceparent, d.tracestate, d.last_traceparent
+),
+opened AS (
+  INSERT INTO operation (operation_key, event_id, destination, kind, state, attempt_id, updated_at)
+  SELECT operation_key, event_id, destination, kind, 'in_flight', attempt_id, now
+  FROM unnest($14::text[], $15::uuid[], $16::text[], $17::text[], $18::uuid[])
+      AS o(operation_key, event_id, destination, kind, attempt_id), clock
+  WHERE (attempt_id IN (SELECT attempt_id FROM claimed WHERE claims = 1)) IS TRUE
+  ON CONFLICT (operation_key) DO NOTHING
+)
+SELECT attempt_id, claims, (extract(epoch FROM deadline_at - now) * 1000)::float8 AS left_ms, (extract(epoch FROM now) * 1000)::float8 AS now_ms,
+    CASE WHEN claims > 1 THEN operation_keys END AS operation_keys, CASE WHEN claims > 1 THEN traceparent END AS traceparent,
+    CASE WHEN claims > 1 THEN tracestate END AS tracestate, CASE WHEN claims > 1 THEN last_traceparent END AS last_traceparent,
+    NULL::json AS met
+FROM claimed, clock
+UNION ALL
+SELECT attempt_id, NULL, NULL, (extract(epoch FROM now) * 1000)::float8, NULL, NULL, NULL, NULL,
+    (SELECT json_build_array(d.state, ceil(extract(epoch FROM d.next_attempt_at - now) * 1000)) FROM delivery d
+      WHERE d.event_id = i.event_id AND d.destination = i.destination)
+FROM input i, clock
+WHERE (attempt_id IN (SELECT attempt_id FROM claimed)) IS NOT TRUE`;
+
+/** Marks the operations of deliveries that were taken over, and reads what earlier claims left in them: their lease is ours by now. */
+const reopenSql = `
+WITH reopened AS (
+  UPDATE operation o SET state = 'in_flight', attempt_id = i.attempt_id, updated_at = clock_now()
+  FROM unnest($1::text[], $2::uuid[]) AS i(operation_key, attempt_id)
+  WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting')
+)
+SELECT operation_key, kind, state, attempts, destination_ref, request_hash, mapping_version FROM operation
+WHERE operation_key = ANY ($1::text[])`;
+
+interface ReopenRow {
+  operation_key: string;
+  kind: string;
+  state: OperationState;
+  attempts: number;
+  destination_ref: string | null;
+  request_hash: string | null;
+  mapping_version: number | null;
+}
+
+/** Claims one batch; no two works of it may be the same delivery. What was claimed has its lease, clock, deadline and operations filled in. */
+export async function claimBatch<E>(db: Database, works: readonly Work<E>[], leaseMs: number): Promise<ClaimResult[]> {
+  const sorted = [...works].sort(byRowOrder);
+  const startedAt = performance.now();
+  const rows = await db.sql<ClaimRow>('delivery.claim', claimSql, claimValues(sorted, leaseMs));
+  const byAttempt = new Map(rows.map((row) => [row.attempt_id, row]));
+  const again: { work: Work<E>; row: ClaimRow }[] = [];
+  for (const work of works) {
+    const row = byAttempt.get(work.attemptId);
+    if (!row?.claims) continue;
+    applyClaim(work, row, { startedAt, leaseMs });
+    if (row.claims > 1) again.push({ work, row });
+  }
+  if (again.length > 0) await reopen(db, again);
+  return works.map((work) => resultOf(byAttempt.get(work.attemptId)));
+}
+
+function claimValues<E>(works: readonly Work<E>[], leaseMs: number): unknown[] {
+  const operations = works.flatMap((work) => work.plan.operations.map((operation) => ({ work, operation })));
+  return [
+    works.map((work) => work.attemptId),
+    works.map((work) => work.plan.eventId),
+    works.map((work) => work.plan.destination),
+    works.map((work) => work.plan.leadRef),
+    works.map((work) => work.plan.submittedAt.getTime()),
+    works.map((work) => work.plan.deadlineAt.getTime()),
+    works.map((work) => work.plan.test),
+    works.map((work) => work.plan.operations.map((operation) => operation.operationKey).join('\n')),
+    works.map((work) => work.received.trace?.traceparent ?? null),
+    works.map((work) => work.received.trace?.tracestate ?? null),
+    works.map((work) => work.received.receipt.record.key),
+    works.map((work) => work.received.receipt.record.value),
+    leaseMs,
+    operations.map(({ operation }) => operation.operationKey),
+    operations.map(({ work }) => work.plan.eventId),
+    operations.map(({ work }) => work.plan.destination),
+    operations.map(({ operation }) => operation.kind),
+    operations.map(({ work }) => work.attemptId),
+  ];
+}
+
+function applyClaim(work: Work<unknown>, row: ClaimRow, { startedAt, leaseMs }: { startedAt: number; leaseMs: number }): void {
+  const now = performance.now();
+  // The lease began in the database somewhere between the two: the earlier end is the safe one.
+  work.leasedAt = startedAt;
+  work.leaseUntil = startedAt + leaseMs;
+  work.deadlineAt = now + (row.left_ms ?? 0);
+  work.clockMs = row.now_ms;
+  work.clockAt = now;
+  work.lost = false;
+  if (row.claims === 1) return;
+  work.trace = {
+    traceparent: row.traceparent ?? undefined,
+    tracestate: row.tracestate ?? undefined,
+    previous: row.last_traceparent ?? undefined,
+  };
+}
+
+async function reopen<E>(db: Database, again: { work: Work<E>; row: ClaimRow }[]): Promise<void> {
+  const keys = again.flatMap(({ row }) => row.operation_keys ?? []);
+  const attempts = again.flatMap(({ work, row }) => (row.operation_keys ?? []).map(() => work.attemptId));
+  const rows = await db.sql<ReopenRow>('delivery.reopen', reopenSql, [keys, attempts]);
+  const byKey = new Map(rows.map((row) => [row.operation_key, row]));
+  for (const { work, row } of again) {
+    const kept = (row.operation_keys ?? []).map((key) => byKey.get(key)).filter((operation) => operation !== undefined);
+    work.operations = kept.map((operation) => ({
+      kind: operation.kind,
+      operationKey: operation.operation_key,
+      state: operation.state,
+      attempts: operation.attempts,
+      ref: operation.destination_ref ?? undefined,
+      requestHash: operation.request_hash ?? undefined,
+      mappingVersion: operation.mapping_version ?? undefined,
+    }));
+    work.first = work.operations.every((operation) => operation.attempts === 0);
+  }
+}
+
+function resultOf(row: ClaimRow | undefined): ClaimResult {
+  if (row?.claims) return { kind: 'claimed' };
+  // Inserted by another claim at this very moment.
+  if (!row?.met) return { kind: 'leased' };
+  const [state, waitMs] = row.met;
+  if (state === 'in_flight') return { kind: 'leased' };
+  if (state === 'pending' || state === 'waiting') return { kind: 'not_due', waitMs: Math.max(waitMs, 1) };
+  return { kind: 'closed', state };
+}

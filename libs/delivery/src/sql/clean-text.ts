@@ -1,0 +1,16 @@
+/** Longest reference, code or request id that is kept. */
+const maxLength = 200;
+
+/** Text of a provider as SQL and logs can hold it: well formed, without control characters, cut. */
+export function cleanText(text: string): string {
+  const cut = text.length > maxLength ? text.slice(0, maxLength) : text;
+  // Through UTF-8, which has no lone surrogates: a cut through an emoji leaves a replacement character.
+  const wellFormed = Buffer.from(cut).toString();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  return wellFormed.replace(/[\u0000-\u001f\u007f]+/g, ' ');
+}
+
+/** The same for what may be absent; an empty text is absent. */
+export function cleanOptional(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : cleanText(text);
+}

@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '#runtime';
+import { Stopped } from './errors.js';
+
+export interface DatabaseAwayOptions {
+  /** Called when the first statement found the database away, and when one got through again. */
+  onAway(): void;
+  onBack(): void;
+  logger: Logger;
+  /** Between two tries of one statement; default 1,000. */
+  retryMs?: number;
+}
+
+/** Keeps work waiting while the database is away: nothing is given up and nothing advances. */
+export class DatabaseAway {
+  readonly #options: DatabaseAwayOptions;
+  readonly #stop = new AbortController();
+  #away = false;
+
+  constructor(options: DatabaseAwayOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the failed statement is worth another try. @throws Stopped */
+  async wait(error: unknown): Promise<void> {
+    if (!this.#away) {
+      this.#away = true;
+      this.#options.logger.warn({ err: error }, 'database unavailable; deliveries wait');
+      this.#options.onAway();
+    }
+    await delay(this.#options.retryMs ?? 1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+    if (this.#stop.signal.aborted) throw new Stopped();
+  }
+
+  /** A statement got through. */
+  answered(): void {
+    if (!this.#away) return;
+    this.#away = false;
+    this.#options.logger.info('database available again');
+    this.#options.onBack();
+  }
+
+  /** Lets everything that waits give up. */
+  stop(): void {
+    this.#stop.abort();
+  }
+}

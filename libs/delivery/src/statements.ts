@@ -1,0 +1,80 @@
+import { insertOutbox, type OutboxRow } from '#messaging';
+import type { Coalescer, Database } from '#runtime';
+import { type ClaimResult, claimBatch } from './sql/claim.js';
+import type { DatabaseAway } from './sql/database-away.js';
+import { type Mark, markSending, release } from './sql/leases.js';
+import { type DeliveryRecord, recordBatch } from './sql/record.js';
+import { sqlBatch } from './sql/sql-batch.js';
+import type { Work } from './work.js';
+
+/** The coalesced statements of one engine. Each waits while the database is away; it rejects with Stopped when the engine stops. */
+export interface Statements<E> {
+  /** `refused`: the row can never be stored; it holds something that PostgreSQL does not take. */
+  claim: Coalescer<Work<E>, ClaimResult | { kind: 'refused' }>;
+  /** True: the claim still stood and all of it is written. */
+  record: Coalescer<DeliveryRecord, boolean>;
+  /** True: given back; false: it was another's already. */
+  release: Coalescer<Work<E>, boolean>;
+  /** True: may be sent. */
+  mark: Coalescer<Mark, boolean>;
+  announce: Coalescer<OutboxRow, void>;
+}
+
+export interface StatementsOptions {
+  db: Database;
+  away: DatabaseAway;
+  leaseMs: number;
+}
+
+/** Until a record is looked at again whose twin is in the same batch. */
+const twinMs = 50;
+
+export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): Statements<E> {
+  const unstorable = () => new Error('the database refuses a value of this row');
+  return {
+    claim: sqlBatch<Work<E>, ClaimResult | { kind: 'refused' }>({
+      away,
+      run: (works) => claimWithoutTwins(db, works, leaseMs),
+      refused: () => ({ kind: 'refused' }),
+    }),
+    record: sqlBatch<DeliveryRecord, boolean>({ away, run: (records) => recordBatch(db, records), refused: unstorable }),
+    release: sqlBatch<Work<E>, boolean>({
+      away,
+      run: async (works) => {
+        const released = await release(db, works, leaseMs);
+        return works.map((work) => released.has(work.attemptId));
+      },
+      refused: unstorable,
+    }),
+    mark: sqlBatch<Mark, boolean>({
+      away,
+      run: async (marks) => {
+        const marked = await markSending(db, marks);
+        return marks.map(({ operationKey }) => marked.has(operationKey));
+      },
+      refused: unstorable,
+    }),
+    announce: sqlBatch<OutboxRow, void>({
+      away,
+      run: async (rows) => {
+        await insertOutbox(db, rows);
+        return rows.map(() => undefined);
+      },
+      refused: unstorable,
+    }),
+  };
+}
+
+/** One statement cannot touch a row twice: of two records of one delivery the first is claimed, the other comes again. */
+async function claimWithoutTwins<E>(db: Database, works: Work<E>[], leaseMs: number): Promise<ClaimResult[]> {
+  const first = new Map<string, Work<E>>();
+  for (const work of works) {
+    const row = `${work.plan.eventId} ${work.plan.destination}`;
+    if (!first.has(row)) first.set(row, work);
+  }
+  const unique = [...first.values()];
+  const results = await claimBatch(db, unique, leaseMs);
+  if (unique.length === works.length) return results;
+  const byWork = new Map(unique.map((work, index) => [work, results[index]]));
+  return works.map((work) => byWork.get(work) ?? { kind: 'not_due', waitMs: twinMs });
+}

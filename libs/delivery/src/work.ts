@@ -1,0 +1,85 @@
+import type { OperationState } from '#contracts';
+import type { Received } from '#messaging';
+import type { Span } from '#runtime';
+import type { PlannedDelivery, PlannedOperation } from './target.js';
+
+/** What the last call of an operation left in its row. */
+export interface OperationWork extends PlannedOperation {
+  state: OperationState;
+  /** Calls recorded so far. */
+  attempts: number;
+  ref?: string;
+  /** Pinned by the first recorded call. */
+  requestHash?: string;
+  mappingVersion?: number;
+}
+
+/** Where a delivery came from by its row, for links of a retry. */
+export interface FirstTrace {
+  traceparent?: string;
+  tracestate?: string;
+  previous?: string;
+}
+
+/** One delivery in memory, from its record (or its due time) to its recorded outcome. Times are `performance.now()` unless named otherwise. */
+export interface Work<E> {
+  readonly received: Received<E>;
+  readonly event: E;
+  readonly plan: PlannedDelivery;
+  /** Fences every write for this claim; new for each claim that led to a call. */
+  attemptId: string;
+  operations: OperationWork[];
+  readonly takenAt: number;
+  leaseUntil: number;
+  /** When the row's lease or reservation was last written. */
+  leasedAt: number;
+  deadlineAt: number;
+  /** The database's clock at the claim, in epoch milliseconds, and when that was. */
+  clockMs: number;
+  clockAt: number;
+  /** Another process took the row. */
+  lost: boolean;
+  /** The one delivery that may be sent while its target is paused. */
+  probe: boolean;
+  /** Its receipt was settled by an earlier outcome: it lives on in memory alone. */
+  retry: boolean;
+  /** Every operation is as new: what is sent now is attempt 1 and belongs to the caller's trace. */
+  first: boolean;
+  trace: FirstTrace;
+  span?: Span;
+}
+
+/** A delivery as it comes in; it is no claim yet. */
+export function newWork<E>(received: Received<E>, event: E, plan: PlannedDelivery): Work<E> {
+  const now = performance.now();
+  return {
+    received,
+    event,
+    plan,
+    attemptId: crypto.randomUUID(),
+    operations: plan.operations.map((operation) => ({ ...operation, state: 'pending', attempts: 0 })),
+    takenAt: now,
+    leaseUntil: 0,
+    leasedAt: 0,
+    deadlineAt: Number.POSITIVE_INFINITY,
+    clockMs: 0,
+    clockAt: now,
+    lost: false,
+    probe: false,
+    retry: false,
+    first: true,
+    trace: {},
+  };
+}
+
+/** The database's time now, in epoch milliseconds: its clock at the claim plus what has passed since. */
+export function databaseNowMs(work: Work<unknown>): number {
+  return work.clockMs + (performance.now() - work.clockAt);
+}
+
+/** Order in which rows are locked, the same in every statement. */
+export function byRowOrder(a: Work<unknown>, b: Work<unknown>): number {
+  if (a.plan.eventId !== b.plan.eventId) return a.plan.eventId < b.plan.eventId ? -1 : 1;
+  if (a.plan.destination === b.plan.destination) return 0;
+  return a.plan.destination < b.plan.destination ? -1 : 1;
+}
