@@ -39,7 +39,7 @@ function lineProblems(file: string, content: string): string[] {
   }
   if (machinePath.test(content)) problems.push('holds an absolute path of one machine: derive it from import.meta.dirname');
   for (const [, domain] of content.matchAll(email)) {
-    if (domain !== 'example.test') problems.push('holds an e-mail address outside example.test: use a fictional person');
+    if (domain?.toLowerCase() !== 'example.test') problems.push('holds an e-mail address outside example.test: use a fictional person');
   }
   return problems;
 }

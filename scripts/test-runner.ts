@@ -4,20 +4,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  add,
-  type Counts,
-  chosenStages,
-  closingLine,
-  countStage,
-  type JestReport,
-  none,
-  type Stage,
-  type TestSize,
-} from './test-stages.js';
+import { testSize } from '#testkit';
+import { add, type Counts, chosenStages, closingLine, countStage, type JestReport, none, type Stage } from './test-stages.js';
 
 const root = process.cwd();
-const size: TestSize = process.env.LD_TEST_SIZE === 'long' ? 'long' : 'ci';
+const size = testSize();
 /** A stage that hangs is killed and counted as failed, so that a run always ends with its closing line. */
 const stageLimitMs = (size === 'long' ? 120 : 40) * 60_000;
 const folder = mkdtempSync(join(tmpdir(), 'lead-delivery-test-'));
@@ -89,4 +80,7 @@ async function main(): Promise<void> {
   if (total.failed > 0 || total.passed === 0 || interrupted) process.exitCode = 1;
 }
 
-await main();
+await main().catch((error: Error) => {
+  console.error(error.message);
+  process.exitCode = 2;
+});

@@ -1,6 +1,5 @@
 // What `npm test` runs, and how Jest's own report becomes one line. Pure; test-runner.ts starts the processes.
-
-export type TestSize = 'ci' | 'long';
+import type { TestSize } from '#testkit';
 
 export interface Stage {
   name: string;
@@ -11,15 +10,14 @@ export interface Stage {
   ignore?: string;
 }
 
-/** In this order, one after the other: cheap ones first, and the privacy scan last, since it reads what all others wrote. */
+/** In this order, one after the other: cheap ones first. */
 export const stages: readonly Stage[] = [
   { name: 'unit', project: 'unit' },
   { name: 'int', project: 'int' },
   { name: 'contract', project: 'flow', only: 'test/contract/' },
-  { name: 'flow', project: 'flow', ignore: 'test/(contract|privacy)/' },
-  { name: 'fault', project: 'fault', ignore: 'test/privacy/' },
+  { name: 'flow', project: 'flow', ignore: 'test/contract/' },
+  { name: 'fault', project: 'fault' },
   { name: 'long', project: 'long' },
-  { name: 'privacy', project: 'flow', only: 'test/privacy/' },
 ];
 
 /** The stages to run: those named, else all; `long` only in a long run. Throws on a name that is no stage. */

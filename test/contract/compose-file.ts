@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import Ajv from 'ajv';
 import { parse } from 'yaml';
 
+const require = createRequire(import.meta.url);
+
 export const composePath = join(import.meta.dirname, '../../docker-compose.yml');
 
 export interface ComposeService {
@@ -48,7 +50,7 @@ export function validateCompose(text: string): Verdict {
 
 function schemaProblems(text: string): string[] {
   // dclint keeps the specification's schema beside its code without exporting it; it names its dialect, draft 7, by an address unknown to ajv.
-  const dclint = dirname(createRequire(import.meta.url).resolve('dclint/package.json'));
+  const dclint = dirname(require.resolve('dclint/package.json'));
   const { $schema: _, ...schema } = JSON.parse(readFileSync(join(dclint, 'schemas/compose.schema.json'), 'utf8')) as Record<
     string,
     unknown
