@@ -17,9 +17,6 @@ const pom = (): string => join(projectRoot(), 'deploy', 'embedded', 'pom.xml');
 // The folder carries a hash of the pom: another version in it is another folder, and a half-finished download is never taken for a whole one.
 const jarsDir = (): string => cacheDir(`embedded-${createHash('sha256').update(readFileSync(pom())).digest('hex').slice(0, 12)}`);
 
-/** True when Kafka and the registry need no download any more. */
-export const embeddedJarsPresent = (): boolean => existsSync(jarsDir());
-
 /** Jars of Kafka and the registry, fetched once per clone by Maven. Throws with Maven's last lines when that fails. */
 export async function embeddedJars(progress: Progress): Promise<EmbeddedJars> {
   const dir = jarsDir();

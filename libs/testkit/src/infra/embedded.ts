@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path';
 import type { Program } from '../process/program.js';
 import { embeddedJars } from './downloads.js';
-import { findJava, oldestJava } from './java.js';
+import { javaCommand } from './java.js';
 import { prepareKafka } from './kafka.js';
 import { ensureDatabase, postgresUrl, preparePostgres } from './postgres.js';
 import { prepareRegistry, registryUrl } from './registry.js';
@@ -72,9 +72,7 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
 }
 
 async function jvmParts({ progress }: EmbeddedOptions): Promise<{ java: string; kafkaClassPath: string; registryJar: string }> {
-  const java = findJava();
-  if (java === undefined) throw new Error(`no Java ${oldestJava} or newer was found: install one, or set JAVA_HOME`);
-  return { java, ...(await embeddedJars(progress)) };
+  return { java: javaCommand(), ...(await embeddedJars(progress)) };
 }
 
 async function startPostgres({ dir, logDir, ports, run }: EmbeddedOptions): Promise<string> {

@@ -20,10 +20,10 @@ export function reachablePlace(dir: string, binaries: Place['binaries'], user: U
   return { dir: reachableDir(dir, user), binaries: reachableBinaries(binaries, user) };
 }
 
-/** Where the data of `dir` was put because its own place was out of reach; undefined when it was not. */
-export function displacedDir(dir: string): string | undefined {
-  const place = hiddenPlace(dir);
-  return existsSync(place) ? place : undefined;
+/** Folders outside `dataDir` that hold PostgreSQL's data because its own place there was out of reach; empty when it was not. */
+export function displacedDataOf(dataDir: string): string[] {
+  const place = hiddenPlace(join(dataDir, 'postgres'));
+  return existsSync(place) ? [place] : [];
 }
 
 const hiddenPlace = (path: string): string =>

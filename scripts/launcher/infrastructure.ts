@@ -1,0 +1,100 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Connections, type InfraPart, type Program, registryUrl, startEmbedded } from '#testkit';
+import type { Ports } from './ports.js';
+import { requireFreePorts } from './ports.js';
+import { paths } from './run-dir.js';
+
+export interface InfrastructureOptions {
+  root: string;
+  runDir: string;
+  ports: Ports;
+  progress(line: string): void;
+  run(program: Program): Promise<void>;
+  /** Told before containers are made, so that they are found again whatever happens. */
+  onCompose(project: string): void;
+}
+
+/** What the environment names: a part of the infrastructure that already runs somewhere. */
+const externals: Record<InfraPart, { variable: string; key: keyof Connections }> = {
+  kafka: { variable: 'KAFKA_BROKERS', key: 'kafkaBrokers' },
+  registry: { variable: 'SCHEMA_REGISTRY_URL', key: 'schemaRegistry' },
+  postgres: { variable: 'DATABASE_URL', key: 'databaseUrl' },
+};
+
+/**
+ * Connections to Kafka, the registry and PostgreSQL. Each part that its variable names is used as it is; the others are started by a Docker
+ * engine where there is one, else on this machine. Throws when ports are taken or a part does not become ready.
+ */
+export async function infrastructure(options: InfrastructureOptions): Promise<Connections> {
+  const given: Partial<Connections> = {};
+  const missing = new Set<InfraPart>();
+  for (const [part, { variable, key }] of Object.entries(externals) as [InfraPart, (typeof externals)[InfraPart]][]) {
+    const value = process.env[variable]?.trim();
+    if (value) given[key] = key === 'schemaRegistry' ? value.replace(/\/+$/, '') : value;
+    else missing.add(part);
+  }
+  if (missing.size === 0) options.progress('Using the Kafka, registry and PostgreSQL named by the environment');
+  await requireFreePorts(portsOf(missing, options.ports));
+  const started = missing.size === 0 ? {} : await start(missing, given, options);
+  return { ...started, ...given } as Connections;
+}
+
+function portsOf(parts: ReadonlySet<InfraPart>, ports: Ports): Record<string, number> {
+  return {
+    ...(parts.has('kafka') ? { Kafka: ports.kafka, 'Kafka controller': ports.kafkaController } : {}),
+    ...(parts.has('registry') ? { 'schema registry': ports.registry } : {}),
+    ...(parts.has('postgres') ? { PostgreSQL: ports.postgres } : {}),
+  };
+}
+
+async function start(
+  parts: ReadonlySet<InfraPart>,
+  given: Partial<Connections>,
+  options: InfrastructureOptions,
+): Promise<Partial<Connections>> {
+  // The compose file ties its registry to its own database, so it serves all three parts or none.
+  if (parts.size === 3 && dockerUsable()) return startCompose(options);
+  const { runDir, ports, progress, run } = options;
+  progress(`Starting ${[...parts].join(', ')} on this machine`);
+  const { data: dir, logs: logDir } = paths(runDir);
+  return startEmbedded(parts, { dir, logDir, ports, progress, run, ...(given.databaseUrl ? { databaseUrl: given.databaseUrl } : {}) });
+}
+
+function dockerUsable(): boolean {
+  if (process.env.LD_INFRA === 'embedded') return false;
+  const works = (...args: string[]): boolean => spawnSync('docker', args, { stdio: 'ignore', timeout: 20_000 }).status === 0;
+  return works('compose', 'version') && works('version', '--format', '{{.Server.Version}}');
+}
+
+async function startCompose({ root, runDir, ports, progress, onCompose }: InfrastructureOptions): Promise<Connections> {
+  const project = `lead-delivery-${createHash('sha256').update(runDir).digest('hex').slice(0, 8)}`;
+  onCompose(project);
+  progress('Starting Kafka, registry and PostgreSQL with Docker (the first time it pulls their images)');
+  const password = 'lead-delivery';
+  const env = {
+    ...process.env,
+    KAFKA_PORT: String(ports.kafka),
+    REGISTRY_PORT: String(ports.registry),
+    POSTGRES_PORT: String(ports.postgres),
+    POSTGRES_PASSWORD: password,
+  };
+  await compose(root, project, ['up', '--detach', '--wait', 'postgres', 'kafka', 'registry'], env);
+  return {
+    kafkaBrokers: `127.0.0.1:${ports.kafka}`,
+    schemaRegistry: registryUrl(ports.registry),
+    databaseUrl: `postgresql://postgres:${password}@127.0.0.1:${ports.postgres}/leads`,
+  };
+}
+
+/** Stops the containers of an instance; with `forget` their data goes too. */
+export async function stopCompose(root: string, project: string, { forget }: { forget: boolean }): Promise<void> {
+  await compose(root, project, forget ? ['down', '--volumes'] : ['down'], process.env);
+}
+
+async function compose(root: string, project: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const file = join(root, 'docker-compose.yml');
+  await promisify(execFile)('docker', ['compose', '--project-name', project, '--file', file, ...args], { env, cwd: root });
+}

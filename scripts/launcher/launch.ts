@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { readJsonFile, writeJsonFile } from '#testkit';
+import { type Endpoints, endpointsOf, writeEndpoints } from './endpoints.js';
+import { callersEnvironment, type Surroundings } from './environment.js';
+import { infrastructure, stopCompose } from './infrastructure.js';
+import type { StartOptions } from './options.js';
+import { portsFrom, requireFreePorts, services } from './ports.js';
+import { claimRunDir, paths, type RunState, releaseRunDir } from './run-dir.js';
+import type { Say } from './say.js';
+import { table } from './say.js';
+import { ensureSecrets } from './secrets.js';
+import { runJob, serviceProgram } from './services.js';
+import { Supervisor } from './supervisor.js';
+
+/** Children of a later stage are stopped before those of an earlier one. */
+const stages = { postgres: 0, kafka: 1, registry: 1, sandbox: 2, services: 3 } as const;
+
+const jobs = ['migrate', 'topics apply', 'schemas apply'];
+
+/** A running instance: everything that one `npm start` owns. */
+export class Instance {
+  private readonly state: RunState;
+  private readonly supervisor: Supervisor;
+  private readonly aborted = new AbortController();
+  private endpoints: (() => Endpoints) | undefined;
+  private claimed = false;
+
+  constructor(
+    private readonly options: StartOptions,
+    private readonly root: string,
+    private readonly say: Say,
+  ) {
+    this.state = { portBase: options.portBase, children: [] };
+    this.supervisor = new Supervisor({
+      holdDir: paths(options.runDir).hold,
+      say,
+      onChange: (children) => {
+        this.state.children = children;
+        this.saveState();
+        this.publishEndpoints();
+      },
+    });
+  }
+
+  /** Starts everything and returns once all of it is ready. Throws, with the reason in plain words, when a part fails; `stop` is still the caller's. */
+  async start(): Promise<void> {
+    const { options, root, say, supervisor } = this;
+    const startedAt = performance.now();
+    const { runDir } = options;
+    const { logs, secrets } = paths(runDir);
+    await claimRunDir(runDir);
+    this.claimed = true;
+    const ports = portsFrom(options.portBase);
+    await requireFreePorts({ intake: ports.intake, sandbox: ports.sandbox, ...internalPorts(ports.internal) });
+    const { sourceKey, sourceKeyHash } = ensureSecrets(secrets, root);
+    const connections = await infrastructure({
+      root,
+      runDir,
+      ports,
+      progress: say,
+      run: async (program) => {
+        await supervisor.start(program, stages[program.name as 'postgres' | 'kafka' | 'registry']);
+        say(`  ${program.name} is ready`);
+      },
+      onCompose: (project) => {
+        this.state.composeProject = project;
+        this.saveState();
+      },
+    });
+    const surroundings: Surroundings = { ports, connections, siteFile: options.config, secretsDir: secrets, sourceKeyHash };
+    for (const job of jobs) {
+      await runJob(job, { root, logDir: logs, surroundings, signal: this.aborted.signal });
+      say(`  ${job}: done`);
+    }
+    const endpoints = (): Endpoints => endpointsOf({ ports, connections, sourceKey, pidOf: (app) => supervisor.pid(app) });
+    const startService = async (service: (typeof services)[number]): Promise<void> => {
+      await supervisor.start(
+        serviceProgram(service, { root, logDir: logs, surroundings }),
+        service === 'sandbox' ? stages.sandbox : stages.services,
+      );
+      say(`  ${service} is ready`);
+    };
+    await Promise.all(services.map(startService));
+    this.endpoints = endpoints;
+    this.publishEndpoints();
+    say(`Ready after ${Math.round((performance.now() - startedAt) / 1000)} s\n`);
+    for (const line of this.urls(endpoints())) say(line);
+  }
+
+  /** Puts three sample leads in through both doors and prints what becomes of them. A failure is told and changes nothing. */
+  async showSamples(): Promise<void> {
+    const child = spawn(process.execPath, [join(this.root, 'dist', 'scripts', 'samples.js'), paths(this.options.runDir).endpoints], {
+      env: callersEnvironment(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal: this.aborted.signal,
+    });
+    let rest = '';
+    const onText = (text: Buffer): void => {
+      const lines = `${rest}${text.toString()}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) this.say(line);
+    };
+    child.stdout.on('data', onText);
+    child.stderr.on('data', onText);
+    await new Promise((resolve) => {
+      child.once('error', resolve);
+      child.once('close', resolve);
+    });
+  }
+
+  /** Stops everything that this instance started, in order, and nothing else. */
+  async stop(): Promise<void> {
+    this.aborted.abort();
+    await this.supervisor.stop();
+    if (this.state.composeProject !== undefined) await stopCompose(this.root, this.state.composeProject, { forget: false });
+    if (this.claimed) releaseRunDir(this.options.runDir);
+  }
+
+  /** Ends every child at once. */
+  kill(): void {
+    this.supervisor.kill();
+    if (this.claimed) releaseRunDir(this.options.runDir);
+  }
+
+  private saveState(): void {
+    if (this.claimed) writeJsonFile(paths(this.options.runDir).state, this.state);
+  }
+
+  private publishEndpoints(): void {
+    if (this.endpoints !== undefined) writeEndpoints(paths(this.options.runDir).endpoints, this.endpoints());
+  }
+
+  private urls(endpoints: Endpoints): string[] {
+    const { runDir } = this.options;
+    return [
+      ...table([
+        ['intake', `${endpoints.intake}/v1/leads (OpenAPI: ${endpoints.intake}/openapi.json)`],
+        ['CRM and chat', new URL('/', endpoints.sandboxCrm).href],
+        ['schema registry', endpoints.schemaRegistry],
+        ['Kafka', endpoints.kafkaBrokers],
+        ['PostgreSQL', withoutPassword(endpoints.databaseUrl)],
+        ...services.map((service): [string, string] => [`${service} metrics`, endpoints.metrics[service] ?? '']),
+        ['all of these', paths(runDir).endpoints],
+        ['keys and tokens', paths(runDir).secrets],
+        ['logs', paths(runDir).logs],
+      ]),
+      '',
+    ];
+  }
+}
+
+/** The state that the last launcher of a directory left. */
+export const recordedState = (runDir: string): RunState | undefined => readJsonFile<RunState>(paths(runDir).state);
+
+const internalPorts = (internal: Record<string, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(internal).map(([service, port]) => [`${service} metrics`, port]));
+
+function withoutPassword(url: string): string {
+  const shown = new URL(url);
+  shown.password = '';
+  return shown.href;
+}

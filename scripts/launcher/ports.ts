@@ -1,0 +1,35 @@
+import { portTaken } from '#testkit';
+
+/** Apps that keep running, in the order of starting; names as their folders. */
+export const services = ['sandbox', 'intake', 'crm-writer', 'notifier', 'reconciler'] as const;
+export type Service = (typeof services)[number];
+
+export interface Ports {
+  intake: number;
+  sandbox: number;
+  kafka: number;
+  kafkaController: number;
+  registry: number;
+  postgres: number;
+  internal: Record<Service, number>;
+}
+
+/** Which port is for what, from the first one on. */
+export function portsFrom(base: number): Ports {
+  return {
+    intake: base,
+    sandbox: base + 1,
+    kafka: base + 2,
+    kafkaController: base + 3,
+    registry: base + 4,
+    postgres: base + 5,
+    internal: { intake: base + 10, 'crm-writer': base + 11, notifier: base + 12, reconciler: base + 13, sandbox: base + 14 },
+  };
+}
+
+/** Throws, naming every port that is taken, what it is for and how to choose others. */
+export async function requireFreePorts(ports: Record<string, number>): Promise<void> {
+  const taken: string[] = [];
+  for (const [name, port] of Object.entries(ports)) if (await portTaken(port)) taken.push(`${port} (${name})`);
+  if (taken.length > 0) throw new Error(`in use by another program: port ${taken.join(', ')}. Choose others with --port-base N`);
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import type { Program } from '#testkit';
+import { commonEnvironment, internalUrl, type Surroundings, serviceEnvironment } from './environment.js';
+import type { Service } from './ports.js';
+import { lastLines } from './supervised.js';
+
+const mainOf = (root: string, app: string): string => join(root, 'dist', 'apps', app, 'src', 'main.js');
+
+/** A service as a program; ready when its own readiness says so. */
+export function serviceProgram(
+  service: Service,
+  { root, logDir, surroundings }: { root: string; logDir: string; surroundings: Surroundings },
+): Program {
+  const ready = `${internalUrl(surroundings.ports, service)}/health/ready`;
+  return {
+    name: service,
+    command: process.execPath,
+    args: ['--max-old-space-size=512', mainOf(root, service)],
+    env: serviceEnvironment(service, surroundings),
+    cwd: root,
+    logFile: join(logDir, `${service}.log`),
+    stopSignal: 'SIGTERM',
+    stopGraceMs: 20_000,
+    ready: async () => {
+      const answer = await fetch(ready, { signal: AbortSignal.timeout(2_000) });
+      await answer.body?.cancel();
+      return answer.ok;
+    },
+  };
+}
+
+export interface JobOptions {
+  root: string;
+  logDir: string;
+  surroundings: Surroundings;
+  signal: AbortSignal;
+}
+
+/** Runs one `leadctl` job to its end. Throws, with its last words, when it fails. */
+export async function runJob(job: string, { root, logDir, surroundings, signal }: JobOptions): Promise<void> {
+  const logFile = join(logDir, 'leadctl.log');
+  const log = createWriteStream(logFile, { flags: 'a' });
+  const child = spawn(process.execPath, [mainOf(root, 'leadctl'), ...job.split(' ')], {
+    cwd: root,
+    env: commonEnvironment(surroundings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    signal,
+  });
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  await new Promise<void>((resolve) => log.end(resolve));
+  if (code !== 0) throw new Error(`leadctl ${job} ended with code ${code}:\n${lastLines(logFile, 20)}`);
+}

@@ -1,0 +1,88 @@
+// `npm start`: see launcher/options.ts for its options. Runs until Ctrl-C, or with --detach until `npm stop`.
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '#testkit';
+import { Instance } from './launcher/launch.js';
+import { type StartOptions, startOptions, UsageError } from './launcher/options.js';
+import { paths } from './launcher/run-dir.js';
+import { type LauncherMessage, sayTo, tellParent } from './launcher/say.js';
+import { Stopped } from './launcher/supervised.js';
+
+const root = projectRoot();
+
+async function runHere(options: StartOptions): Promise<void> {
+  const say = sayTo();
+  const instance = new Instance(options, root, say);
+  let stopping: Promise<void> | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping !== undefined) {
+      instance.kill();
+      process.exit(1);
+    }
+    say(`\n${signal}: stopping (again: at once)`);
+    stopping = instance.stop().then(
+      () => {
+        say('Stopped');
+        process.exit(0);
+      },
+      (error: Error) => failed(error.message),
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  try {
+    await instance.start();
+    if (options.samples) await instance.showSamples();
+    say(process.send === undefined ? 'Running until Ctrl-C' : `Running until \`npm stop -- --run-dir ${options.runDir}\``);
+    await tellParent({ ready: true });
+    // Children keep this process alive; the parent's channel must not.
+    if (process.connected) process.disconnect();
+  } catch (error) {
+    if (stopping !== undefined || error instanceof Stopped) return stopping;
+    say('Stopping what was started');
+    await instance.stop();
+    await failed((error as Error).message);
+  }
+}
+
+/** Starts a launcher of its own session, shows what it says, and ends once that one is ready. */
+function runDetached(options: StartOptions): Promise<void> {
+  const { logs } = paths(options.runDir);
+  mkdirSync(logs, { recursive: true });
+  const log = openSync(join(logs, 'launcher.log'), 'a');
+  const args = process.argv.slice(2).filter((argument) => argument !== '--detach');
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
+    detached: true,
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve) => {
+    child.on('message', (message: LauncherMessage) => {
+      if ('line' in message) console.log(message.line);
+      else if ('failure' in message) console.error(message.failure);
+      else {
+        child.unref();
+        resolve();
+        process.exit(0);
+      }
+    });
+    child.once('exit', (code) => process.exit(code ?? 1));
+  });
+}
+
+async function failed(reason: string): Promise<never> {
+  const failure = `\nNot running: ${reason}`;
+  console.error(failure);
+  await tellParent({ failure });
+  process.exit(1);
+}
+
+try {
+  const options = startOptions(process.argv.slice(2), root);
+  await (options.detach ? runDetached(options) : runHere(options));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
+}
