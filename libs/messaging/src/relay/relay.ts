@@ -1,12 +1,13 @@
 import type { Database, Logger, ReadinessCheck } from '#runtime';
 import type { KafkaPort } from '../kafka/ports.js';
+import { OutboxRelay } from './outbox-relay.js';
 
 export interface RelayOptions {
   /** The service's database: the relay opens one connection of its own with the same settings, and publishes the table `outbox` there. */
   db: Database;
   kafka: KafkaPort;
   logger: Logger;
-  /** Default 1,000: longest time a row can wait when no wake-up came through. */
+  /** Default 1,000: longest time a row waits when no wake-up came through, and how often relays look who else is there. */
   pollMs?: number;
 }
 
@@ -21,9 +22,10 @@ export interface Relay {
   wake(): void;
   /** Lets what is in flight finish (at most 10 s), deletes what was acknowledged, gives the lanes back. */
   stop(): Promise<void>;
+  /** Red while PostgreSQL is out of reach. Kafka being away is no reason: rows wait. */
   readonly readiness: ReadinessCheck;
 }
 
-export function createRelay(_options: RelayOptions): Relay {
-  throw new Error('not implemented');
+export function createRelay(options: RelayOptions): Relay {
+  return new OutboxRelay(options);
 }
