@@ -1,7 +1,7 @@
 // `npm test [-- stage …]`: runs the stages of test-stages.ts one after the other, prints every failure again at the end, and closes with
 // `N passed, N failed` alone on a line. Ends non-zero when anything failed or nothing ran. LD_TEST_SIZE=long is the size of `npm run test:long`.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testSize } from '#testkit';
@@ -9,6 +9,8 @@ import { add, type Counts, chosenStages, closingLine, countStage, type JestRepor
 
 const root = process.cwd();
 const size = testSize();
+/** Jest writes its report when the last test has ended, and then waits for whatever a test left open: not longer than this. */
+const endGraceMs = 30_000;
 /** A stage that hangs is killed and counted as failed, so that a run always ends with its closing line. */
 const stageLimitMs = (size === 'long' ? 120 : 40) * 60_000;
 const folder = mkdtempSync(join(tmpdir(), 'lead-delivery-test-'));
@@ -37,9 +39,16 @@ function runStage(stage: Stage): Promise<Counts> {
   });
   running = child;
   const limit = setTimeout(() => killGroup(child), stageLimitMs);
+  let grace: NodeJS.Timeout | undefined;
+  const watch = setInterval(() => {
+    if (!existsSync(outputFile)) return;
+    clearInterval(watch);
+    grace = setTimeout(() => killGroup(child), endGraceMs);
+  }, 1_000);
   return new Promise((resolve) => {
     child.once('close', (exitCode) => {
-      clearTimeout(limit);
+      for (const timer of [limit, grace]) clearTimeout(timer);
+      clearInterval(watch);
       running = undefined;
       resolve(countStage(stage, readReport(outputFile), exitCode));
     });
@@ -55,6 +64,7 @@ function readReport(file: string): JestReport | undefined {
 }
 
 function killGroup(child: ChildProcess): void {
+  console.log('Killed: it did not end by itself');
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
 }
 
