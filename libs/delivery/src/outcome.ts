@@ -1,32 +1,58 @@
 import type { FailureClass } from '#contracts';
 
-interface Answered {
+interface Answer {
   /** HTTP status of the answer, when there was one. */
   status?: number;
   /** The destination's own id of the request, kept with the attempt for its support desk. */
   providerRequestId?: string;
+  /** What the destination asked to wait, in milliseconds. */
+  afterMs?: number;
   /** Keyed hash of the request as it was sent, pinned by the first recorded call. */
   requestHash?: string;
   /** Version of the mapping that made the request, pinned with it. */
   mappingVersion?: number;
 }
 
+interface Succeeded extends Answer {
+  kind: 'succeeded';
+  /** The destination's id of the record. */
+  ref?: string;
+}
+
+/** Refused for now because of how much is being asked. Documented as not executed. */
+interface Throttled extends Answer {
+  kind: 'throttled';
+  code: string;
+}
+
+interface Transient extends Answer {
+  kind: 'transient';
+  code: string;
+  /** The request never reached the application: no name, refused, TLS, connect timeout. */
+  provablyNotExecuted: boolean;
+}
+
+/** It may have happened: no answer, or one that does not tell. */
+interface Uncertain extends Answer {
+  kind: 'uncertain';
+  code: string;
+}
+
+interface Permanent extends Answer {
+  kind: 'permanent';
+  code: string;
+  class: FailureClass;
+}
+
+/** The personal data is gone; there is nothing to send any more. */
+interface Erased extends Answer {
+  kind: 'erased';
+}
+
 /**
- * What one call to a destination came to. Built by connectors and channels, judged by {@link decide}.
- * `code` is a short word of the destination or of ours (`timeout`, `http_503`): never free text, never personal data.
+ * What one call to a destination came to. Built by connectors and channels. `code` is a short word of the destination or of ours
+ * (`timeout`, `http_503`): never free text, never personal data.
  */
-export type Outcome = Answered &
-  (
-    | { kind: 'succeeded' /** The destination's id of the record. */; ref?: string }
-    | { kind: 'throttled'; code: string /** What the destination asked to wait, in milliseconds. */; afterMs?: number }
-    | {
-        kind: 'transient';
-        code: string /** DNS, refused, TLS, connect timeout: the request never reached the application. */;
-        provablyNotExecuted: boolean;
-      }
-    | { kind: 'uncertain'; code: string }
-    | { kind: 'permanent'; code: string; class: FailureClass }
-    | { kind: 'erased' }
-  );
+export type Outcome = Succeeded | Throttled | Transient | Uncertain | Permanent | Erased;
 
 export type OutcomeKind = Outcome['kind'];

@@ -1,5 +1,5 @@
-import type { LeadAccepted } from '#contracts';
-import type { LeadPayload, Outcome } from '#delivery';
+import type { LeadAccepted, LeadPayload } from '#contracts';
+import type { Outcome } from '#delivery';
 import type { TraceContext } from '#runtime';
 
 /** What a destination can do; the failure policy is chosen by it. */
@@ -26,6 +26,8 @@ export interface OperationCall {
   payload: LeadPayload;
   /** References of the lead's earlier operations, by kind. */
   refs: Readonly<Record<string, string>>;
+  /** What the first recorded call sent; another request must not follow it. */
+  pinned?: { requestHash: string; mappingVersion?: number };
   trace: TraceContext;
   /** Limit of the whole call in milliseconds, connect included. */
   timeoutMs: number;

@@ -11,12 +11,12 @@ export interface DecideContext {
   random: number;
 }
 
-/** What becomes of an operation after a call. */
+/** What becomes of an operation after a call. `delayMs` runs until the next attempt. */
 export type Verdict =
   | { state: 'succeeded'; ref?: string }
   | { state: 'erased' }
   | { state: 'uncertain'; code: string }
-  | { state: 'waiting'; code: string; class?: FailureClass /** Until the next attempt. */; delayMs: number };
+  | { state: 'waiting'; code: string; class?: FailureClass; delayMs: number };
 
 /**
  * Judges one call. This step's policy: what may be repeated safely waits and holds up its destination, what may have happened once and
@@ -29,24 +29,21 @@ export function decide(outcome: Outcome, context: DecideContext): Verdict {
       return { state: 'succeeded', ref: outcome.ref };
     case 'erased':
       return { state: 'erased' };
-    case 'throttled':
-      return { state: 'waiting', code: outcome.code, delayMs: throttledMs(outcome.afterMs ?? 0, context) };
     case 'permanent':
-      return { state: 'waiting', code: outcome.code, class: outcome.class, delayMs: fullJitterMs(context.attempt, context.random) };
+      return { state: 'waiting', code: outcome.code, class: outcome.class, delayMs: delayMs(outcome, context) };
+    case 'throttled':
+      return { state: 'waiting', code: outcome.code, delayMs: delayMs(outcome, context) };
     case 'transient':
-      return again(outcome.code, outcome.provablyNotExecuted, context);
-    case 'uncertain':
-      return again(outcome.code, false, context);
+    case 'uncertain': {
+      const repeatable = context.nativeIdempotency || (outcome.kind === 'transient' && outcome.provablyNotExecuted);
+      if (!repeatable) return { state: 'uncertain', code: outcome.code };
+      return { state: 'waiting', code: outcome.code, delayMs: delayMs(outcome, context) };
+    }
   }
 }
 
-function again(code: string, provablyNotExecuted: boolean, context: DecideContext): Verdict {
-  if (!provablyNotExecuted && !context.nativeIdempotency) return { state: 'uncertain', code };
-  return { state: 'waiting', code, delayMs: fullJitterMs(context.attempt, context.random) };
-}
-
 /** What the destination asked for, plus up to a second so that waiting callers do not return together; our own backoff where longer. */
-function throttledMs(afterMs: number, { attempt, random }: DecideContext): number {
-  const asked = afterMs > 0 ? afterMs + Math.floor(random * 1_000) : 0;
+function delayMs({ afterMs = 0 }: Outcome, { attempt, random }: DecideContext): number {
+  const asked = afterMs > 0 ? Math.ceil(afterMs) + Math.floor(random * 1_000) : 0;
   return Math.max(asked, fullJitterMs(attempt, random));
 }

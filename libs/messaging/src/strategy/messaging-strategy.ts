@@ -2,6 +2,7 @@ import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
 import type { EventDescriptor } from '#contracts';
 import type { Logger, ReadinessCheck } from '#runtime';
 import type { GroupConsumer } from '../consumer/group-consumer.js';
+import type { ConsumedRecord } from '../consumer/record.js';
 import type { KafkaPort } from '../kafka/ports.js';
 
 /** The decoding half of the codec. */
@@ -19,6 +20,8 @@ export interface Subscription {
   /** Retry tiers among this group's topics; also subscribed. */
   tierTopics?: readonly string[];
   event: EventDescriptor<unknown>;
+  /** False: the record is settled without being decoded. Default: every record is wanted. */
+  wants?(record: ConsumedRecord): boolean;
   maxUnsettled?: number;
 }
 

@@ -1,0 +1,6 @@
+import 'reflect-metadata';
+import { runService } from '#runtime';
+import { crmWriterEnv } from './env.js';
+import { startCrmWriter } from './start-crm-writer.js';
+
+await runService({ name: 'crm-writer', env: crmWriterEnv, start: startCrmWriter });

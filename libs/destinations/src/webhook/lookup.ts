@@ -1,0 +1,46 @@
+import type { LookupQuery, LookupResult } from '../connector.js';
+import type { HttpResult } from '../http/http-caller.js';
+
+const placeholders: Readonly<Record<string, (query: LookupQuery) => string>> = {
+  person_key: (query) => query.personKey,
+  external_id: (query) => query.eventId,
+  event_id: (query) => query.eventId,
+};
+
+/** Names in `{braces}` of a lookup template that are not known. */
+export function unknownPlaceholders(template: string): string[] {
+  return [...template.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? '').filter((name) => !Object.hasOwn(placeholders, name));
+}
+
+/** The template with its `{person_key}`, `{external_id}` or `{event_id}` filled in, URL-encoded. References only, never personal data. */
+export function lookupPath(template: string, query: LookupQuery): string {
+  const path = template.replaceAll(/\{([^}]*)\}/g, (whole, name: string) => {
+    const value = placeholders[name];
+    return value === undefined ? whole : encodeURIComponent(value(query));
+  });
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+/** An array, or an object with one under `data`, `items` or `results`; 404 is absent. Anything else says nothing. */
+export function readLookup(result: HttpResult): LookupResult {
+  if (result.kind !== 'answered') return { kind: 'unknown', code: result.code };
+  if (result.status === 404) return { kind: 'absent' };
+  if (result.status !== 200) return { kind: 'unknown', code: `http_${result.status}` };
+  const found = list(result.body);
+  if (found === undefined) return { kind: 'unknown', code: 'unreadable_answer' };
+  const refs = found.map((item) => (item as { id?: unknown } | null)?.id).filter((id) => typeof id === 'string' || typeof id === 'number');
+  if (refs.length !== found.length) return { kind: 'unknown', code: 'answer_without_id' };
+  const [first] = refs;
+  if (first === undefined) return { kind: 'absent' };
+  return refs.length === 1 ? { kind: 'found', ref: String(first) } : { kind: 'several', refs: refs.map(String) };
+}
+
+function list(body: string | undefined): unknown[] | undefined {
+  try {
+    const value = JSON.parse(body ?? '') as Record<string, unknown> | null;
+    const inner = Array.isArray(value) ? value : (value?.data ?? value?.items ?? value?.results);
+    return Array.isArray(inner) ? inner : undefined;
+  } catch {
+    return undefined;
+  }
+}
