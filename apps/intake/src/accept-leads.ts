@@ -1,3 +1,4 @@
+import { topics } from '#contracts';
 import type { FieldProblem, Sql, Telemetry, TraceContext } from '#runtime';
 import type { DatabaseClock } from './database-clock.js';
 import { type PreparedLead, type PrepareTools, prepareLead } from './prepare-lead.js';
@@ -21,7 +22,12 @@ export interface Arrival {
 export type Acceptance =
   | { kind: 'accepted' | 'replayed'; eventId: string; leadRef: string }
   | { kind: 'conflict'; eventId: string }
-  | { kind: 'invalid'; errors: FieldProblem[] };
+  | Refused;
+
+interface Refused {
+  kind: 'invalid';
+  errors: FieldProblem[];
+}
 
 export interface AcceptTools extends PrepareTools {
   db: Sql;
@@ -41,12 +47,9 @@ const maxRounds = 3;
  */
 export async function acceptLeads(tools: AcceptTools, arrivals: readonly Arrival[]): Promise<Acceptance[]> {
   const now = await tools.clock.now();
-  const answers = new Map<Candidate, Acceptance>();
   const candidates = arrivals.map((arrival) => prepareCandidate(tools, arrival, now));
-  for (const candidate of candidates) {
-    if (candidate.problem) answers.set(candidate, { kind: 'invalid', errors: [candidate.problem] });
-  }
-  let open = candidates.filter((candidate) => !candidate.problem);
+  const answers = new Map<Candidate, Acceptance>();
+  let open = candidates.filter((candidate) => 'row' in candidate);
   for (let round = 0; open.length > 0; round++) {
     if (round === maxRounds) throw new Error('Keys neither inserted nor found');
     await saveNew(tools, open, answers);
@@ -54,22 +57,29 @@ export async function acceptLeads(tools: AcceptTools, arrivals: readonly Arrival
     await answerKnown(tools, open, answers);
     open = open.filter((candidate) => !answers.has(candidate));
   }
-  return candidates.map((candidate) => answers.get(candidate) as Acceptance);
+  return candidates.map((candidate) => ('row' in candidate ? (answers.get(candidate) as Acceptance) : candidate));
 }
 
 interface Candidate extends PreparedLead {
-  problem?: FieldProblem;
   /** Ends the span that created the event; only a saved event has one. */
   created(): void;
 }
 
-function prepareCandidate(tools: AcceptTools, { submission, trace }: Arrival, now: Date): Candidate {
+/** An arrival ready to be saved, or its answer where the time of submission alone refuses it. */
+function prepareCandidate(tools: AcceptTools, { submission, trace }: Arrival, now: Date): Candidate | Refused {
+  const problem = submission.submittedAt && submittedAtProblem(submission.submittedAt, now);
+  if (problem) return { kind: 'invalid', errors: [problem] };
   const span = tools.telemetry.startSpan('create lead.accepted', { kind: 'producer', parent: trace });
   const prepared = prepareLead(tools, submission, { now, trace: span.context });
-  span.set({ 'messaging.system': 'kafka', 'messaging.operation.name': 'create', 'messaging.destination.name': 'lead.accepted' });
-  span.set({ 'messaging.message.id': prepared.row.eventId, 'lead.event_id': prepared.row.eventId });
-  const problem = submission.submittedAt && submittedAtProblem(submission.submittedAt, now);
-  return { ...prepared, problem, created: () => span.end() };
+  span.set({
+    'messaging.system': 'kafka',
+    'messaging.operation.name': 'create',
+    'messaging.operation.type': 'create',
+    'messaging.destination.name': topics.leadAccepted,
+    'messaging.message.id': prepared.row.eventId,
+    'lead.event_id': prepared.row.eventId,
+  });
+  return { ...prepared, created: () => span.end() };
 }
 
 async function saveNew(tools: AcceptTools, open: Candidate[], answers: Map<Candidate, Acceptance>): Promise<void> {

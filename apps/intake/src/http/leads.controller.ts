@@ -1,5 +1,6 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isUuid } from '../is-uuid.js';
 import type { Journey } from '../journey/journey.js';
 import { LeadJourneys } from '../journey/lead-journeys.js';
 import { normalise } from '../submission/normalise.js';
@@ -91,5 +92,3 @@ function sendJourney(reply: FastifyReply, caller: Caller, journey: Journey | und
   caller.eventId = journey.event_id;
   void reply.code(200).header('cache-control', 'no-store').type('application/json').send(JSON.stringify(journey));
 }
-
-const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

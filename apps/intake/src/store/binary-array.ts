@@ -60,6 +60,7 @@ function writeUuid(buffer: Buffer, value: string, at: number): number {
     buffer[next] = (digit(value.charCodeAt(index)) << 4) | digit(value.charCodeAt(index + 1));
     next += 1;
   }
+  if (next !== at + 16) throw new RangeError('Not a UUID');
   return next;
 }
 

@@ -1,0 +1,12 @@
+import { databaseEnv, httpEnv, internalEnv, kafkaEnv, registryEnv, siteEnv, timingEnv } from '#runtime';
+
+/** Variables of the intake process. The registry is asked only for schema ids that `leadctl schemas apply` did not store. */
+export const intakeEnv = {
+  ...siteEnv,
+  ...databaseEnv,
+  ...kafkaEnv,
+  SCHEMA_REGISTRY_URL: registryEnv.SCHEMA_REGISTRY_URL.optional(),
+  ...internalEnv,
+  ...httpEnv,
+  ...timingEnv,
+};

@@ -1,0 +1,41 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from '#runtime';
+import { type IntakeParts, intakeModule } from '../intake.module.js';
+import { type DoorTools, installDoor } from './door.js';
+import { RefusalFilter } from './refusal.filter.js';
+
+/** The Nest application with its HTTP door; it listens nowhere yet. */
+export async function createApp(parts: IntakeParts, options: DoorTools & { bodyLimitBytes: number }): Promise<NestFastifyApplication> {
+  const { bodyLimitBytes, logger } = options;
+  const adapter = new FastifyAdapter({
+    bodyLimit: bodyLimitBytes,
+    // Headers that trickle in are cut here; a body that does is answered by the door.
+    requestTimeout: 10_000,
+    forceCloseConnections: 'idle',
+    logger: false,
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(intakeModule(parts), adapter, {
+    logger: nestLogger(logger),
+    bodyParser: false,
+    abortOnError: false,
+  });
+  app.useGlobalFilters(new RefusalFilter(logger, bodyLimitBytes));
+  installDoor(adapter.getInstance<FastifyInstance>(), options);
+  return app;
+}
+
+/** Nest's own lines say little; its errors carry text that may quote a request, so only the fact is kept. */
+function nestLogger(logger: Logger) {
+  const quiet = (): void => {};
+  return {
+    log: quiet,
+    debug: quiet,
+    verbose: quiet,
+    warn: () => logger.warn({ component: 'nest' }, 'The framework warned'),
+    error: (message: unknown) =>
+      logger.error({ component: 'nest', err: message instanceof Error ? message : undefined }, 'The framework failed'),
+    fatal: () => logger.fatal({ component: 'nest' }, 'The framework failed'),
+  };
+}

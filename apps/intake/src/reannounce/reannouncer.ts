@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Database, DatabaseUnavailable, type InternalClient, InternalUnavailable, type Logger } from '#runtime';
+import type { OwnerAnswer } from '../journey/live-states.js';
+import { announceAgain, findUnclaimed, markClaimed, type Unclaimed } from './unclaimed.js';
+
+interface ReannouncerOptions {
+  db: Database;
+  /** The owner of deliveries (crm-writer). */
+  owner: InternalClient;
+  relayWake: () => void;
+  logger: Logger;
+  everyMs: number;
+}
+
+/** Deliveries looked at in one go; one request to the owner. */
+const maxItems = 500;
+
+/**
+ * No lead is lost because a topic lost its record: a delivery that stays unclaimed is asked for at its owner, and announced again where the owner
+ * has never seen it. Where the owner does not answer, nothing is done: it may well have it.
+ */
+export class Reannouncer {
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(private readonly options: ReannouncerOptions) {}
+
+  start(): void {
+    this.running = this.loop();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  /** One look at what is due. Gives how many records were announced again. */
+  async sweep(): Promise<number> {
+    const { db, owner, relayWake, logger } = this.options;
+    let announced = 0;
+    for (;;) {
+      const unclaimed = await findUnclaimed(db, maxItems);
+      if (unclaimed.length === 0) break;
+      const eventIds = [...new Set(unclaimed.map(({ eventId }) => eventId))];
+      const answer = await owner.post<{ items: OwnerAnswer[] }>('/internal/v1/deliveries:state', {
+        items: eventIds.map((event_id) => ({ event_id })),
+      });
+      const { claimed, missing } = split(unclaimed, answer.items);
+      await markClaimed(db, claimed);
+      announced += await announceAgain(db, missing);
+      relayWake();
+      if (unclaimed.length < maxItems) break;
+    }
+    if (announced > 0) logger.warn({ count: announced }, 'Leads that nobody claimed were announced again');
+    return announced;
+  }
+
+  private async loop(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      await delay(this.options.everyMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+      if (this.stopping.signal.aborted) return;
+      await this.sweep().catch((error: unknown) => this.explain(error));
+    }
+  }
+
+  private explain(error: unknown): void {
+    const expected = error instanceof DatabaseUnavailable || error instanceof InternalUnavailable;
+    if (expected) this.options.logger.debug({ err: error }, 'Unclaimed deliveries could not be looked at');
+    else this.options.logger.error({ err: error }, 'Looking at unclaimed deliveries failed');
+  }
+}
+
+function split(unclaimed: readonly Unclaimed[], items: readonly OwnerAnswer[]): { claimed: Unclaimed[]; missing: Unclaimed[] } {
+  const owned = new Set(items.flatMap(({ event_id, deliveries }) => deliveries.map(({ destination }) => `${event_id} ${destination}`)));
+  const isOwned = ({ eventId, destination }: Unclaimed): boolean => owned.has(`${eventId} ${destination}`);
+  return { claimed: unclaimed.filter(isOwned), missing: unclaimed.filter((delivery) => !isOwned(delivery)) };
+}

@@ -1,0 +1,137 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
+import { createKafka, createRelay, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
+import {
+  type InternalClient,
+  internalClient,
+  loadInternalTokens,
+  type ServiceContext,
+  type Stoppable,
+  startInternalServer,
+} from '#runtime';
+import type { AcceptTools } from './accept-leads.js';
+import type { intakeEnv } from './env.js';
+import { createApp } from './http/create-app.js';
+import { HttpAcceptance } from './http/http-acceptance.js';
+import { SourceKeys } from './http/source-keys.js';
+import { LeadJourneys } from './journey/lead-journeys.js';
+import { LiveStates } from './journey/live-states.js';
+import { DatabasePatience } from './kafka/database-patience.js';
+import { KafkaDoor } from './kafka/kafka-door.js';
+import { ResolvedLeads } from './kafka/resolved-leads.js';
+import { SubmittedLeads } from './kafka/submitted-leads.js';
+import { Reannouncer } from './reannounce/reannouncer.js';
+import { databaseReadiness, openStorage, type Storage } from './storage.js';
+import { serveVault } from './vault/vault-route.js';
+
+type Context = ServiceContext<typeof intakeEnv>;
+
+/** Of the second that an answer about a lead may take; the rest is for our own rows. */
+const askOwnersWithinMs = 800;
+
+/** Starts intake: storage, relay, internal API, HTTP door, Kafka door. */
+export async function startIntake(context: Context): Promise<Stoppable[]> {
+  const { env, site, logger, telemetry } = context;
+  const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
+  const kafka = createKafka({ ...kafkaSettings(env), clientId: 'intake', logger });
+  const storage = await openStorage(env);
+  const { db } = storage;
+  const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
+  const tools: AcceptTools = { ...storage, site, telemetry, relayWake: () => relay.wake() };
+  const owners = ownerClients(env, tokens.intake ?? '');
+
+  const strategy = messagingStrategy(context, { kafka, storage });
+  const patience = (group: string) => new DatabasePatience({ group: () => strategy.consumer(group), logger });
+  const waiting = { leads: patience(groups.intake), states: patience(groups.intakeStates) };
+  const acceptance = new HttpAcceptance(tools);
+  const app = await createApp(
+    {
+      acceptance,
+      journeys: new LeadJourneys({ ...storage, live: new LiveStates(owners, askOwnersWithinMs) }),
+      submitted: new SubmittedLeads({ ...tools, logger, patience: waiting.leads }),
+      resolved: new ResolvedLeads({ db, logger, patience: waiting.states }),
+    },
+    { keys: new SourceKeys(site.sources), telemetry, logger, bodyLimitBytes: site.limits.bodyBytes },
+  );
+  app.connectMicroservice({ strategy }, { inheritAppConfig: false });
+  const door = new KafkaDoor({
+    kafka,
+    destinations: Object.keys(site.destinations),
+    logger,
+    begin: async () => {
+      await app.startAllMicroservices();
+    },
+  });
+
+  const server = await startInternalServer({
+    host: env.INTERNAL_HOST,
+    port: env.INTERNAL_PORT,
+    tokens,
+    readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
+    logger,
+  });
+  serveVault(server, storage);
+  await relay.start();
+  await app.listen({ host: env.HTTP_HOST, port: env.HTTP_PORT });
+  void door.open();
+  return [
+    { name: 'database', stop: () => db.close() },
+    { name: 'kafka', stop: () => kafka.close() },
+    { name: 'relay', stop: () => relay.stop() },
+    { name: 'internal', stop: () => server.stop() },
+    ...owned(context, { storage, owners, relay }),
+    { name: 'doors', stop: () => closeDoors({ app, acceptance, door, patience: Object.values(waiting) }) },
+  ];
+}
+
+function messagingStrategy({ env, logger }: Context, { kafka, storage }: { kafka: KafkaPort; storage: Storage }): MessagingStrategy {
+  const subscribe = (group: string, topic: string, event: EventDescriptor<unknown>) => ({ group, pattern: topic, topics: [topic], event });
+  return new MessagingStrategy({
+    kafka,
+    codec: storage.codec,
+    sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
+    subscriptions: [
+      subscribe(groups.intake, topics.leads, LeadSubmittedEvent),
+      subscribe(groups.intakeStates, topics.leadResolved, LeadResolvedEvent),
+    ],
+    logger,
+  });
+}
+
+/** Clients of the services that own deliveries and notifications, where the environment names them. */
+function ownerClients(env: Context['env'], token: string): Record<string, InternalClient> {
+  const named = ['crm-writer', 'notifier'].flatMap((service): [string, string][] => {
+    const baseUrl = env.INTERNAL_URLS[service];
+    return baseUrl === undefined ? [] : [[service, baseUrl]];
+  });
+  return Object.fromEntries(named.map(([service, baseUrl]) => [service, internalClient({ baseUrl, token, timeoutMs: askOwnersWithinMs })]));
+}
+
+/** What depends on the owners of deliveries. */
+function owned(
+  { env, logger }: Context,
+  { storage, owners, relay }: { storage: Storage; owners: Record<string, InternalClient>; relay: Relay },
+): Stoppable[] {
+  const clients = {
+    name: 'owner clients',
+    stop: async () => void (await Promise.all(Object.values(owners).map((client) => client.close()))),
+  };
+  const owner = owners['crm-writer'];
+  if (!owner) return [clients];
+  const reannouncer = new Reannouncer({ db: storage.db, owner, relayWake: () => relay.wake(), logger, everyMs: env.SWEEP_MS });
+  reannouncer.start();
+  return [clients, { name: 'reannouncer', stop: () => reannouncer.stop() }];
+}
+
+/** Both doors stop taking; what was taken is answered or settled. Waiting for PostgreSQL ends: what is not settled comes again. */
+async function closeDoors(parts: {
+  app: NestFastifyApplication;
+  acceptance: HttpAcceptance;
+  door: KafkaDoor;
+  patience: DatabasePatience[];
+}): Promise<void> {
+  parts.door.stop();
+  for (const patience of parts.patience) patience.stop();
+  await parts.app.close();
+  await parts.acceptance.idle();
+}

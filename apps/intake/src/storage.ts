@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { type Codec, createCodec, loadSchemaIds } from '#messaging';
+import {
+  type Database,
+  databaseRole,
+  type Hmacs,
+  hmacs,
+  KeyRing,
+  loadHmacSecret,
+  openDatabase,
+  type ReadinessCheck,
+  type ServiceContext,
+  schemaName,
+} from '#runtime';
+import { DatabaseClock } from './database-clock.js';
+import { entities } from './entities/index.js';
+import type { intakeEnv } from './env.js';
+
+/** Where intake keeps leads, and the keys it needs to do so. */
+export interface Storage {
+  db: Database;
+  clock: DatabaseClock;
+  codec: Codec;
+  hmacs: Hmacs;
+  ring: KeyRing;
+}
+
+/** Three statements of the HTTP door, one of each consumer, one for queries. */
+const poolSize = 6;
+/** With the client's own second of grace well within the 3 s that a request may take. */
+const statementTimeoutMs = 1_500;
+const acquireTimeoutMs = 1_000;
+
+/** Reads keys and schema ids and opens the pool. Throws ConfigError, DatabaseUnavailable. */
+export async function openStorage(env: ServiceContext<typeof intakeEnv>['env']): Promise<Storage> {
+  const ring = KeyRing.fromFile(join(env.LD_SECRETS_DIR, 'keyring.json'));
+  const secret = loadHmacSecret(env.LD_SECRETS_DIR);
+  const db = await openDatabase({
+    url: env.DATABASE_URL,
+    role: databaseRole('intake', env.DATABASE_ROLE),
+    schema: schemaName('intake'),
+    applicationName: 'intake',
+    poolSize,
+    statementTimeoutMs,
+    acquireTimeoutMs,
+    entities,
+  });
+  const known = await loadSchemaIds(db);
+  const codec = createCodec({ known, registryUrl: env.SCHEMA_REGISTRY_URL });
+  return { db, clock: new DatabaseClock(db), codec, hmacs: hmacs(secret), ring };
+}
+
+/** Green while PostgreSQL answers. */
+export function databaseReadiness(db: Database): ReadinessCheck {
+  return {
+    name: 'database',
+    check: () =>
+      db.sql('health.ping', 'select 1', []).then(
+        () => ({ ok: true }),
+        () => ({ ok: false, detail: 'PostgreSQL does not answer' }),
+      ),
+  };
+}
