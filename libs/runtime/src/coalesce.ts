@@ -50,7 +50,7 @@ export function coalesce<I, O>(options: CoalesceOptions<I, O>): Coalescer<I, O> 
 class Gatherer<I, O> {
   inFlight = 0;
   private waiting: Waiting<I, O>[] = [];
-  private scheduled = false;
+  private cancelLook: (() => void) | undefined;
   private whenIdle: (() => void)[] = [];
   private readonly maxQueued: number;
 
@@ -78,19 +78,26 @@ class Gatherer<I, O> {
 
   /** Arranges for a look at the queue; while every batch runs, the end of one arranges it. */
   private schedule(): void {
-    if (this.scheduled || this.inFlight >= this.options.maxInFlight) return;
-    this.scheduled = true;
+    if (this.cancelLook !== undefined || this.inFlight >= this.options.maxInFlight) return;
     const look = () => {
-      this.scheduled = false;
+      this.cancelLook = undefined;
       this.startFull();
       if (this.waiting.length > 0 && this.inFlight < this.options.maxInFlight) this.start();
     };
-    if (this.options.maxWaitMs > 0) setTimeout(look, this.options.maxWaitMs);
-    else setImmediate(look);
+    if (this.options.maxWaitMs > 0) {
+      const timer = setTimeout(look, this.options.maxWaitMs);
+      this.cancelLook = () => clearTimeout(timer);
+    } else {
+      const immediate = setImmediate(look);
+      this.cancelLook = () => clearImmediate(immediate);
+    }
   }
 
   private startFull(): void {
     while (this.waiting.length >= this.options.maxBatch && this.inFlight < this.options.maxInFlight) this.start();
+    if (this.waiting.length > 0) return;
+    this.cancelLook?.();
+    this.cancelLook = undefined;
   }
 
   private start(): void {

@@ -4,6 +4,7 @@ import { ConfigError } from '../config/config-error.js';
 import { onScrape } from '../metrics/expose.js';
 import { metrics } from '../metrics/metrics.js';
 import { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database-errors.js';
+import { silentLogger } from './silent-logger.js';
 import { checkOut, runStatement } from './statements.js';
 
 /** Runs named prepared statements. */
@@ -94,7 +95,7 @@ function dataSourceOptions(options: DatabaseOptions): DataSourceOptions {
     poolSize: options.poolSize ?? 4,
     connectTimeoutMS: options.acquireTimeoutMs ?? 2_000,
     installExtensions: false,
-    logging: false,
+    logger: silentLogger,
     poolErrorHandler: () => {},
     entities,
     migrations,

@@ -3,6 +3,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { databaseRole, schemaName } from '../config/env-fragments.js';
 import { startupOptions } from './database.js';
 import { DatabaseUnavailable } from './database-errors.js';
+import { silentLogger } from './silent-logger.js';
 
 /** Migration classes of TypeORM, in order. */
 export type Migrations = DataSourceOptions['migrations'];
@@ -122,7 +123,7 @@ async function runMigrations({ url, schema, migrations }: { url: string; schema:
     applicationName: 'ld-migrate',
     poolSize: 1,
     installExtensions: false,
-    logging: false,
+    logger: silentLogger,
     poolErrorHandler: () => {},
     extra: { options: startupOptions({ search_path: schema, lock_timeout: tableLockMs }) },
   });

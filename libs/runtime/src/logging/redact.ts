@@ -42,7 +42,7 @@ export function reduceError(error: unknown, depth = 1): ReducedError {
   const codeText = typeof code === 'number' ? code : identifier(code);
   if (codeText !== undefined) reduced.code = codeText;
   if (safeMessage === true && typeof message === 'string') reduced.message = cut(message);
-  if (typeof stack === 'string') reduced.stack = frames(stack);
+  if (typeof stack === 'string') reduced.stack = frames(stack, message);
   const constraintName = identifier(constraint);
   if (constraintName !== undefined) reduced.constraint = constraintName;
   if (cause !== undefined && depth < maxCauses) reduced.cause = reduceError(cause, depth + 1);
@@ -79,11 +79,15 @@ function identifier(value: unknown): string | undefined {
   return typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_.:-]{0,62}$|^[0-9A-Z]{5}$/.test(value) ? value : undefined;
 }
 
-/** The frames alone: a stack begins with the message, which may span lines. */
-function frames(stack: string): string {
-  return stack
+const frame = /^\s+at (?:[^()\n]+ \()?(?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()\n]*:\d+:\d+\)?$/;
+
+/** The frames alone. A stack begins with the message, which may span lines and look like frames itself, so that is cut off first. */
+function frames(stack: string, message: unknown): string {
+  const messageAt = typeof message === 'string' ? stack.indexOf(message) : -1;
+  const rest = messageAt < 0 ? stack : stack.slice(messageAt + String(message).length);
+  return rest
     .split('\n')
-    .filter((line) => /^\s+at [^\n]+:\d+:\d+\)?$/.test(line))
+    .filter((line) => frame.test(line))
     .slice(0, maxFrames)
     .map((line) => line.trim())
     .join('\n');

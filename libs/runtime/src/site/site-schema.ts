@@ -10,7 +10,6 @@ const httpUrl = z
   .refine((text) => URL.canParse(text), refuse('is not a URL', 'Write it as https://host/path'))
   .transform((text) => text.replace(/\/+$/, ''));
 const path = z.string().regex(/^\/[^\s]*$/);
-const milliseconds = (fallback: number, most: number) => z.number().int().min(1).max(most).default(fallback);
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const durationPattern = /^([0-9]{1,9})(ms|s|m|h|d)$/;
@@ -81,8 +80,8 @@ const destination = z.strictObject({
     .describe('URL template per operation, relative to base_url, with {person_key}, {external_id} or {lead_ref}.'),
   path: path.optional().describe('One path for all operations.'),
   paths: z.record(kind, path).optional().describe('Path per operation; default /<operation>s.'),
-  timeout_ms: milliseconds(10_000, 120_000),
-  connect_timeout_ms: milliseconds(2_000, 60_000),
+  timeout_ms: z.number().int().min(1).max(120_000).default(10_000),
+  connect_timeout_ms: z.number().int().min(1).max(60_000).optional().describe('Default 2000, at most timeout_ms.'),
   concurrency: z.number().int().min(1).max(1_000).default(64).describe('Calls in flight at most, per process.'),
 });
 

@@ -2,6 +2,7 @@ import type { DestinationConfig, PolicyConfig, Site, SourceConfig } from './site
 import type { SiteDocument } from './site-schema.js';
 
 const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
+const defaultConnectTimeoutMs = 2_000;
 
 /** The file's words in the code's words, with names put into the things they name. */
 export function toSite(document: SiteDocument): Site {
@@ -51,7 +52,7 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
     lookup: destination.lookup,
     paths: { ...defaults, ...destination.paths },
     timeoutMs: destination.timeout_ms,
-    connectTimeoutMs: destination.connect_timeout_ms,
+    connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, destination.timeout_ms),
     concurrency: destination.concurrency,
   };
 }

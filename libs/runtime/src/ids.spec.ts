@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { newEventId, newLeadRef } from './ids.js';
+import { randomHex } from './random.js';
+
+describe('ids', () => {
+  it('makes event ids that are uuid v7 and sort by time of making', () => {
+    const ids = Array.from({ length: 1_000 }, newEventId);
+    expect(ids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(true);
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it('makes lead references without letters that are misread', () => {
+    const refs = Array.from({ length: 1_000 }, newLeadRef);
+    expect(refs.every((ref) => /^L-[0-9A-HJKMNP-TV-Z]{16}$/.test(ref))).toBe(true);
+    expect(new Set(refs).size).toBe(1_000);
+  });
+
+  it('never gives the same random bytes twice, also where the pool is filled again', () => {
+    const texts = Array.from({ length: 3_000 }, () => randomHex(16));
+    expect(texts.every((text) => /^[0-9a-f]{32}$/.test(text))).toBe(true);
+    expect(new Set(texts).size).toBe(3_000);
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { ConfigError, type ConfigProblem } from '../config/config-error.js';
+import { loadSite, parseSite } from './load-site.js';
+import { siteJsonSchema } from './site-schema.js';
+
+const hash = `sha256:${'0a'.repeat(32)}`;
+const env = { KEY_HASH: hash, CRM_URL: 'http://127.0.0.1:7301/crm/' };
+
+const good = `
+sources:
+  - id: website
+    organization: demo
+    key_hashes: ["\${KEY_HASH}"]
+    trusted_trace: true
+    requests_per_second: 2000
+  - { id: partner-feed, organization: demo }
+routing:
+  - match: { organization: demo, source: website, form: contact, campaign: autumn }
+    destinations: [sandbox-crm, sandbox-marketing]
+    chat: sales
+    owner: ada
+    policy: strict
+  - destinations: [sandbox-crm]
+destinations:
+  sandbox-crm:
+    connector: webhook
+    primary: true
+    sandbox: true
+    operations: [contact, lead]
+    base_url: "\${CRM_URL}"
+    secret: { file: crm-secret }
+    native_idempotency: true
+    lookup: { lead: "/leads?external_id={external_id}" }
+    paths: { lead: /deals }
+  sandbox-marketing:
+    connector: webhook
+    requires_consent: true
+    operations: [contact]
+    base_url: "\${MARKETING_URL:-http://127.0.0.1:7301/marketing}"
+    secret: { env: MARKETING_SECRET }
+    path: /hook
+policies:
+  strict: { attempts: 4, deadline: 15m, max_age: 7d }
+channels:
+  sales: { kind: telegram, api_url: "http://127.0.0.1:7301/chat", token: { file: chat-token }, chat_id: "-1001" }
+owners: { ada: { name: Sales duty } }
+limits: { body_bytes: 262144 }
+`;
+
+function problemsOf(text: string, variables: NodeJS.ProcessEnv = env): ConfigProblem[] {
+  try {
+    parseSite(text, variables);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+const pathsOf = (text: string, variables?: NodeJS.ProcessEnv) => problemsOf(text, variables).map(({ path }) => path);
+
+describe('a site file', () => {
+  it('is read into names, milliseconds and defaults', () => {
+    const site = parseSite(good, env);
+    expect(site.sources).toEqual([
+      { id: 'website', organization: 'demo', keyHashes: [hash], country: 'US', trustedTrace: true, requestsPerSecond: 2_000 },
+      { id: 'partner-feed', organization: 'demo', keyHashes: [], country: 'US', trustedTrace: false, requestsPerSecond: 500 },
+    ]);
+    expect(site.destinations['sandbox-crm']).toMatchObject({
+      name: 'sandbox-crm',
+      baseUrl: 'http://127.0.0.1:7301/crm',
+      paths: { contact: '/contacts', lead: '/deals' },
+      timeoutMs: 10_000,
+      connectTimeoutMs: 2_000,
+      concurrency: 64,
+      requiresConsent: false,
+    });
+    expect(site.destinations['sandbox-marketing']).toMatchObject({
+      paths: { contact: '/hook' },
+      baseUrl: 'http://127.0.0.1:7301/marketing',
+    });
+    expect(site.policies).toEqual({
+      default: { name: 'default', attempts: 4, deadlineMs: 14_400_000, maxAgeMs: 604_800_000 },
+      strict: { name: 'strict', attempts: 4, deadlineMs: 900_000, maxAgeMs: 604_800_000 },
+    });
+    expect(site.routing[1]).toEqual({ match: {}, destinations: ['sandbox-crm'], policy: 'default' });
+    expect(site.channels.sales).toMatchObject({ name: 'sales', chatId: '-1001' });
+    expect(site.owners.ada).toEqual({ id: 'ada', name: 'Sales duty' });
+  });
+
+  it('shortens the connect timeout that nobody set to the timeout', () => {
+    const site = parseSite(good.replace('path: /hook', 'timeout_ms: 100'), env);
+    expect(site.destinations['sandbox-marketing']).toMatchObject({ timeoutMs: 100, connectTimeoutMs: 100 });
+  });
+
+  it.each([
+    ['10s', 10_000],
+    ['15m', 900_000],
+    ['4h', 14_400_000],
+    ['7d', 604_800_000],
+    ['250ms', 250],
+  ])('reads the duration %s', (text, ms) => {
+    const site = parseSite(good.replace('deadline: 15m', `deadline: ${text}`), env);
+    expect(site.policies.strict?.deadlineMs).toBe(ms);
+  });
+
+  it.each(['15', '15 m', '-1h', '1.5h', 'soon', '1w'])('refuses the duration %s', (text) => {
+    expect(pathsOf(good.replace('deadline: 15m', `deadline: "${text}"`))).toEqual(['policies.strict.deadline']);
+  });
+
+  it('names a variable that is not set at the place that needs it, and only once', () => {
+    expect(problemsOf(good, { CRM_URL: env.CRM_URL })).toEqual([
+      {
+        path: 'sources[0].key_hashes[0]',
+        problem: 'names the variable KEY_HASH, which is not set',
+        fix: `Set KEY_HASH, or write \${KEY_HASH:-default}`,
+      },
+    ]);
+  });
+
+  it('names mistakes of form and of reference together', () => {
+    const bad = good
+      .replace('destinations: [sandbox-crm, sandbox-marketing]', 'destinations: [sandbox-crm, nowhere]')
+      .replace('chat: sales', 'chat: nobody')
+      .replace('owner: ada', 'owner: bob')
+      .replace('policy: strict', 'policy: lax')
+      .replace('native_idempotency: true', 'native_idempotency: maybe')
+      .replace('path: /hook', 'pathh: /hook');
+    expect(pathsOf(bad).toSorted()).toEqual([
+      'destinations.sandbox-crm.native_idempotency',
+      'destinations.sandbox-marketing.pathh',
+      'routing[0].chat',
+      'routing[0].destinations[1]',
+      'routing[0].owner',
+      'routing[0].policy',
+    ]);
+  });
+
+  it.each([
+    [
+      'a third key hash',
+      `["\${KEY_HASH}"]`,
+      `["${hash}", "${hash.replace('0', '1')}", "${hash.replace('0', '2')}"]`,
+      'sources[0].key_hashes',
+    ],
+    [
+      'a key hash that two sources share',
+      'organization: demo }',
+      `organization: demo, key_hashes: ["${hash}"] }`,
+      'sources[1].key_hashes[0]',
+    ],
+    ['a source id used twice', 'id: partner-feed', 'id: website', 'sources[1].id'],
+    ['two primary destinations in one rule', 'requires_consent: true', 'primary: true', 'routing[0].destinations'],
+    ['a chat without a primary destination', 'primary: true', 'primary: false', 'routing[0].destinations'],
+    ['a destination named twice', '[sandbox-crm, sandbox-marketing]', '[sandbox-crm, sandbox-crm]', 'routing[0].destinations'],
+    ['a rule for a source that does not exist', 'source: website', 'source: webste', 'routing[0].match'],
+    ['an unknown placeholder', '{external_id}', '{email}', 'destinations.sandbox-crm.lookup.lead'],
+    [
+      'a path of an operation that is not performed',
+      'paths: { lead: /deals }',
+      'paths: { note: /notes }',
+      'destinations.sandbox-crm.paths.note',
+    ],
+    [
+      'a connect timeout beyond the timeout',
+      'path: /hook',
+      'timeout_ms: 100\n    connect_timeout_ms: 200',
+      'destinations.sandbox-marketing.connect_timeout_ms',
+    ],
+    ['a deadline beyond the age limit', 'max_age: 7d', 'max_age: 10m', 'policies.strict.max_age'],
+    ['no source at all', good.slice(1, good.indexOf('routing:')), 'sources: []\n', 'sources'],
+    ['a destination name that is no part of a topic name', 'sandbox-marketing:', 'Sandbox.Marketing:', 'destinations.Sandbox.Marketing'],
+    ['a base URL without scheme', `\${CRM_URL}`, 'crm.example.test', 'destinations.sandbox-crm.base_url'],
+    ['a secret in clear', '{ file: crm-secret }', 'whsec_hunter2', 'destinations.sandbox-crm.secret'],
+  ])('refuses %s', (_, from, to, path) => {
+    const problems = problemsOf(good.replace(from, to));
+    expect(problems.map((problem) => problem.path)).toContain(path);
+    expect(JSON.stringify(problems)).not.toMatch(/hunter2|crm\.example\.test/);
+  });
+
+  it('that is not YAML is refused by line, without its content', () => {
+    const problems = problemsOf('sources:\n  - id: "hunter2\n');
+    expect(problems[0]?.path).toMatch(/^line \d+$/);
+    expect(JSON.stringify(problems)).not.toContain('hunter2');
+  });
+
+  it.each(['', '[]', 'text', 'sources: {}', 'sources: [null]\nrouting: [null]\ndestinations: { a: null }'])(
+    'of another shape (%j) is refused, not crashed on',
+    (text) => {
+      expect(problemsOf(text).length).toBeGreaterThan(0);
+    },
+  );
+
+  it('that cannot be read is named', () => {
+    expect(() => loadSite('/nowhere/site.yaml', {})).toThrow(/\/nowhere\/site\.yaml: cannot be read \(ENOENT\)/);
+  });
+});
+
+describe('the published JSON Schema', () => {
+  const valid = new Ajv2020({ allErrors: true, strictTypes: false }).compile(siteJsonSchema() as object);
+
+  it('accepts the file as it is written, placeholders included', () => {
+    expect(valid(parse(good))).toBe(true);
+  });
+
+  it('refuses an unknown field and a wrong duration', () => {
+    expect(valid(parse(good.replace('limits:', 'limitz:')))).toBe(false);
+    expect(valid(parse(good.replace('15m', 'soon')))).toBe(false);
+  });
+});
