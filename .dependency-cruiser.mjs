@@ -76,6 +76,29 @@ export default {
       to: { path: pack('@opentelemetry/[^/]+') },
     },
     {
+      name: 'database-client-only-below-delivery',
+      comment:
+        'Statements go through the runtime, which sets role and time limits and survives a lost connection; a relay keeps a session of its own for its lanes.',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: [spec, lib('runtime|messaging|testkit')] },
+      to: { path: pack('pg') },
+    },
+    {
+      name: 'nest-only-at-the-edge',
+      comment: 'Libraries work without a framework; only the transport strategy is made for one.',
+      severity: 'error',
+      from: { path: '^libs/', pathNot: [spec, '^libs/messaging/src/strategy/'] },
+      to: { path: pack('@nestjs/[^/]+') },
+    },
+    {
+      name: 'decisions-are-pure',
+      comment:
+        'What is decided about a delivery is decided from values alone, so that every case can be tried in microseconds. Types may come from anywhere.',
+      severity: 'error',
+      from: { path: '^libs/delivery/src/policy/', pathNot: spec },
+      to: { pathNot: ['^libs/delivery/src/policy/', lib('contracts')], dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'no-circular',
       comment: 'Two files that need each other are one idea cut in the wrong place. A cycle of types alone is allowed.',
       severity: 'error',
@@ -93,7 +116,7 @@ export default {
       name: 'no-orphans',
       comment: 'Nobody imports the file and it starts nothing.',
       severity: 'error',
-      from: { orphan: true, path: '^(apps|libs)/', pathNot: [spec, '/main\\.ts$'] },
+      from: { orphan: true, path: '^(apps|libs)/', pathNot: [spec, '/main\\.ts$', '\\.d\\.ts$'] },
       to: {},
     },
     {

@@ -17,6 +17,8 @@ const tree = {
   'libs/messaging/src/index.ts':
     "import '#contracts'; import '#runtime'; import '#delivery'; import 'kafkajs'; import '@opentelemetry/api';",
   'libs/delivery/src/index.ts': "import '#destinations'; import '../../../apps/intake/src/main.js';",
+  'libs/delivery/src/policy/decide.ts':
+    "import { word } from '#contracts'; import type { env } from '#runtime'; import 'pg'; import '@nestjs/common'; export {};",
   'libs/delivery/src/lonely.ts': 'export const lonely = 1;',
   'libs/delivery/src/index.spec.ts': "import '#testkit'; import '@jest/globals';",
   'libs/destinations/src/index.ts': "import '#runtime'; import './missing.js'; import '@jest/globals'; export {};",
@@ -60,10 +62,13 @@ describe('the import rules', () => {
         'apps-see-only-the-index-of-a-lib: apps/intake/src/main.ts',
         'apps-see-only-the-index-of-a-lib: test/flow/one.flow.spec.ts',
         'contracts-import-nothing: libs/contracts/src/words.ts',
+        'database-client-only-below-delivery: libs/delivery/src/policy/decide.ts',
+        'decisions-are-pure: libs/delivery/src/policy/decide.ts',
         'delivery-imports-no-later-lib: libs/delivery/src/index.ts',
         'kafkajs-only-behind-the-port: apps/intake/src/main.ts',
         'libs-see-only-the-index-of-a-lib: libs/runtime/src/index.ts',
         'messaging-imports-no-later-lib: libs/messaging/src/index.ts',
+        'nest-only-at-the-edge: libs/delivery/src/policy/decide.ts',
         'no-app-imports-an-app: apps/notifier/src/main.ts',
         'no-circular: apps/intake/src/main.ts',
         'no-circular: libs/contracts/src/back.ts',
