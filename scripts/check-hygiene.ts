@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Fault, faultsOf } from './hygiene.js';
+import { brokenLinks, type Fault, faultsOf } from './hygiene.js';
 
 const root = process.cwd();
 const maxBytes = 1_000_000;
@@ -11,7 +11,10 @@ const maxBytes = 1_000_000;
 function faultsOfFile(file: string): Fault[] {
   const bytes = readFileSync(join(root, file));
   if (bytes.length > maxBytes) return [{ file, line: 0, problem: `is larger than ${maxBytes} bytes` }];
-  return bytes.includes(0) ? [] : faultsOf(file, bytes.toString('utf8'));
+  if (bytes.includes(0)) return [];
+  const text = bytes.toString('utf8');
+  const links = file.endsWith('.md') ? brokenLinks(file, text, (path) => existsSync(join(root, path))) : [];
+  return [...faultsOf(file, text), ...links];
 }
 
 const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });

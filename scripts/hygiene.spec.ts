@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultsOf } from './hygiene.js';
+import { brokenLinks, faultsOf } from './hygiene.js';
 
 const problems = (text: string, file = 'docs/page.md') =>
   faultsOf(file, text).map(({ line, problem }) => `${line}: ${problem.split(':')[0]}`);
@@ -28,5 +28,13 @@ describe('the hygiene of a committed text', () => {
   it('refuses download addresses in a lockfile and reads nothing else there', () => {
     const text = `"resolved": "https://mirror.example.test/x.tgz",\n"author": "ada${'@'}example.com"`;
     expect(problems(text, 'examples/typescript/package-lock.json')).toEqual(['1: records a download address']);
+  });
+
+  it('refuses a link to a file that is not there, and follows links from where the page stands', () => {
+    const exists = (path: string) => ['README.md', 'docs/adr', 'docs/producing.md'].includes(path);
+    const text = '[a](../README.md#start) [b](adr) [c](producing.md)\n[d](gone.md) [e](https://example.test/x) [f](#here)';
+    expect(brokenLinks('docs/page.md', text, exists)).toEqual([
+      { file: 'docs/page.md', line: 2, problem: 'links to gone.md, which does not exist' },
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 // What a committed text must not contain. Pure: one file's name and text in, the faults out; check-hygiene.ts feeds it the repository.
+import { posix } from 'node:path';
 
 export interface Fault {
   file: string;
@@ -26,6 +27,18 @@ const lockfile = /(^|\/)package-lock\.json$/;
 /** The faults of one file, in line order. `file` is its path in the repository; an e-mail is never repeated in the problem. */
 export function faultsOf(file: string, text: string): Fault[] {
   return text.split('\n').flatMap((content, index) => lineProblems(file, content).map((problem) => ({ file, line: index + 1, problem })));
+}
+
+/**
+ * The links of a Markdown page that lead to no file of the repository. `exists` is asked with paths relative to the repository; addresses elsewhere
+ * and places within a page are not looked at.
+ */
+export function brokenLinks(file: string, text: string, exists: (path: string) => boolean): Fault[] {
+  return text.split('\n').flatMap((content, index) => {
+    const targets = [...content.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)].map(([, target]) => String(target));
+    const broken = targets.filter((target) => !/^[a-z]+:/.test(target) && !exists(posix.join(posix.dirname(file), target)));
+    return broken.map((target) => ({ file, line: index + 1, problem: `links to ${target}, which does not exist` }));
+  });
 }
 
 function lineProblems(file: string, content: string): string[] {
