@@ -144,6 +144,7 @@ class ListenConnection implements Listener {
         if (received === payload) resolve();
       };
       timer = setTimeout(() => reject(new Error('A probe was not delivered')), probeTimeoutMs);
+      timer.unref();
     });
     arrived.catch(() => {});
     try {

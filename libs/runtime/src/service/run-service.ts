@@ -31,6 +31,8 @@ export interface ServiceOptions<S extends z.ZodRawShape> {
   drainMs?: number;
 }
 
+const aDayMs = 86_400_000;
+
 /**
  * Runs one process: configuration (every problem at once on standard error, exit 2), telemetry, start, then SIGTERM or SIGINT: parts stop
  * in reverse order, exit 0. A second signal exits 1. An error nobody caught is logged without its data and exits 1; the supervisor starts
@@ -39,6 +41,8 @@ export interface ServiceOptions<S extends z.ZodRawShape> {
 export async function runService<S extends z.ZodRawShape>(options: ServiceOptions<S>): Promise<void> {
   const { name, drainMs = 25_000 } = options;
   exitOnUncaught(createLogger(name));
+  // While every part waits for something outside (a database that restarts), nothing else might hold the process open.
+  setInterval(() => {}, aDayMs);
   try {
     const { env, site } = readConfiguration(options.env);
     const logger = createLogger(name, env.LOG_LEVEL);
