@@ -1,19 +1,18 @@
 // `npm run reset [-- --run-dir DIR]`: stops the instance of that directory and removes all of its data, keys and logs.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename } from 'node:path';
-import { displacedDataOf, projectRoot } from '#testkit';
+import { displacedDataOf, projectRoot, runPaths } from '#testkit';
 import { runDirOption } from './launcher/options.js';
-import { paths } from './launcher/run-dir.js';
 import { stopInstance } from './launcher/stop-instance.js';
 
 const runDir = runDirOption(process.argv.slice(2), projectRoot());
-const own = new Set(Object.values(paths(runDir)).map((path) => basename(path)));
+const own = new Set(Object.values(runPaths(runDir)).map((path) => basename(path)));
 const foreign = existsSync(runDir) ? readdirSync(runDir).filter((name) => !own.has(name)) : [];
 if (foreign.length > 0) {
   console.error(`${runDir} holds what no instance wrote (${foreign.slice(0, 3).join(', ')}): nothing was removed`);
   process.exit(1);
 }
 await stopInstance(runDir, { root: projectRoot(), forget: true });
-for (const dir of displacedDataOf(paths(runDir).data)) rmSync(dir, { recursive: true, force: true });
+for (const dir of displacedDataOf(runPaths(runDir).data)) rmSync(dir, { recursive: true, force: true });
 rmSync(runDir, { recursive: true, force: true });
 console.log(`Removed ${runDir}`);

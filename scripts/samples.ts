@@ -1,7 +1,6 @@
 // samples.js ENDPOINTS_FILE: puts three fictional leads in, two over HTTP and one through the topic `leads`, and prints what becomes of each
 // as it happens: from intake's own answer, from the sandbox CRM and from the sandbox chat.
-import { readJsonFile } from '#testkit';
-import type { Endpoints } from './launcher/endpoints.js';
+import { type Endpoints, readJsonFile } from '#testkit';
 import { postLead, produceLead } from './samples/doors.js';
 import { followJourney } from './samples/journey.js';
 import { samplePeople } from './samples/people.js';

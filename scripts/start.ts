@@ -2,10 +2,9 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectRoot } from '#testkit';
+import { identify, isRunning, projectRoot, runPaths } from '#testkit';
 import { Instance } from './launcher/launch.js';
 import { type StartOptions, startOptions, UsageError } from './launcher/options.js';
-import { paths } from './launcher/run-dir.js';
 import { type LauncherMessage, sayTo, tellParent } from './launcher/say.js';
 import { Stopped } from './launcher/supervised.js';
 
@@ -30,6 +29,7 @@ async function runHere(options: StartOptions): Promise<void> {
     );
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  stopWith(process.env.LD_STOP_WITH_PID, () => process.kill(process.pid, 'SIGTERM'));
   try {
     await instance.start();
     if (options.samples) await instance.showSamples();
@@ -39,15 +39,25 @@ async function runHere(options: StartOptions): Promise<void> {
     if (process.connected) process.disconnect();
   } catch (error) {
     if (stopping !== undefined || error instanceof Stopped) return stopping;
-    say('Stopping what was started');
     await instance.stop();
     await failed((error as Error).message);
   }
 }
 
+/** Calls `stop` once the process with this pid has ended: an instance that a test started must not outlive it. */
+function stopWith(pid: string | undefined, stop: () => void): void {
+  const owner = pid === undefined ? undefined : identify(Number(pid));
+  if (owner === undefined) return;
+  const watch = setInterval(() => {
+    if (isRunning(owner)) return;
+    clearInterval(watch);
+    stop();
+  }, 2_000);
+}
+
 /** Starts a launcher of its own session, shows what it says, and ends once that one is ready. */
 function runDetached(options: StartOptions): Promise<void> {
-  const { logs } = paths(options.runDir);
+  const { logs } = runPaths(options.runDir);
   mkdirSync(logs, { recursive: true });
   const log = openSync(join(logs, 'launcher.log'), 'a');
   const args = process.argv.slice(2).filter((argument) => argument !== '--detach');

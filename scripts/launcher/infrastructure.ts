@@ -2,10 +2,9 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Connections, type InfraPart, type Program, registryUrl, startEmbedded } from '#testkit';
+import { type Connections, type InfraPart, type Program, registryUrl, runPaths, startEmbedded } from '#testkit';
 import type { Ports } from './ports.js';
 import { requireFreePorts } from './ports.js';
-import { paths } from './run-dir.js';
 
 export interface InfrastructureOptions {
   root: string;
@@ -59,7 +58,7 @@ async function start(
   if (parts.size === 3 && dockerUsable()) return startCompose(options);
   const { runDir, ports, progress, run } = options;
   progress(`Starting ${[...parts].join(', ')} on this machine`);
-  const { data: dir, logs: logDir } = paths(runDir);
+  const { data: dir, logs: logDir } = runPaths(runDir);
   return startEmbedded(parts, { dir, logDir, ports, progress, run, ...(given.databaseUrl ? { databaseUrl: given.databaseUrl } : {}) });
 }
 

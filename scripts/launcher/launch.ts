@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { readJsonFile, writeJsonFile } from '#testkit';
-import { type Endpoints, endpointsOf, writeEndpoints } from './endpoints.js';
+import { type Endpoints, type RunState, runPaths, writeJsonFile } from '#testkit';
+import { endpointsOf } from './endpoints.js';
 import { callersEnvironment, type Surroundings } from './environment.js';
 import { infrastructure, stopCompose } from './infrastructure.js';
 import type { StartOptions } from './options.js';
 import { portsFrom, requireFreePorts, services } from './ports.js';
-import { claimRunDir, paths, type RunState, releaseRunDir } from './run-dir.js';
+import { claimRunDir, releaseRunDir } from './run-dir.js';
 import type { Say } from './say.js';
 import { table } from './say.js';
 import { ensureSecrets } from './secrets.js';
@@ -33,7 +33,7 @@ export class Instance {
   ) {
     this.state = { portBase: options.portBase, children: [] };
     this.supervisor = new Supervisor({
-      holdDir: paths(options.runDir).hold,
+      holdDir: runPaths(options.runDir).hold,
       say,
       onChange: (children) => {
         this.state.children = children;
@@ -48,7 +48,7 @@ export class Instance {
     const { options, root, say, supervisor } = this;
     const startedAt = performance.now();
     const { runDir } = options;
-    const { logs, secrets } = paths(runDir);
+    const { logs, secrets } = runPaths(runDir);
     await claimRunDir(runDir);
     this.claimed = true;
     const ports = portsFrom(options.portBase);
@@ -90,7 +90,7 @@ export class Instance {
 
   /** Puts three sample leads in through both doors and prints what becomes of them. A failure is told and changes nothing. */
   async showSamples(): Promise<void> {
-    const child = spawn(process.execPath, [join(this.root, 'dist', 'scripts', 'samples.js'), paths(this.options.runDir).endpoints], {
+    const child = spawn(process.execPath, [join(this.root, 'dist', 'scripts', 'samples.js'), runPaths(this.options.runDir).endpoints], {
       env: callersEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
       signal: this.aborted.signal,
@@ -124,11 +124,11 @@ export class Instance {
   }
 
   private saveState(): void {
-    if (this.claimed) writeJsonFile(paths(this.options.runDir).state, this.state);
+    if (this.claimed) writeJsonFile(runPaths(this.options.runDir).state, this.state);
   }
 
   private publishEndpoints(): void {
-    if (this.endpoints !== undefined) writeEndpoints(paths(this.options.runDir).endpoints, this.endpoints());
+    if (this.endpoints !== undefined) writeJsonFile(runPaths(this.options.runDir).endpoints, this.endpoints());
   }
 
   private urls(endpoints: Endpoints): string[] {
@@ -141,17 +141,14 @@ export class Instance {
         ['Kafka', endpoints.kafkaBrokers],
         ['PostgreSQL', withoutPassword(endpoints.databaseUrl)],
         ...services.map((service): [string, string] => [`${service} metrics`, endpoints.metrics[service] ?? '']),
-        ['all of these', paths(runDir).endpoints],
-        ['keys and tokens', paths(runDir).secrets],
-        ['logs', paths(runDir).logs],
+        ['all of these', runPaths(runDir).endpoints],
+        ['keys and tokens', runPaths(runDir).secrets],
+        ['logs', runPaths(runDir).logs],
       ]),
       '',
     ];
   }
 }
-
-/** The state that the last launcher of a directory left. */
-export const recordedState = (runDir: string): RunState | undefined => readJsonFile<RunState>(paths(runDir).state);
 
 const internalPorts = (internal: Record<string, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(internal).map(([service, port]) => [`${service} metrics`, port]));

@@ -1,36 +1,9 @@
 import { linkSync, mkdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { identify, isRunning, type ProcessIdentity, readJsonFile, stopProcess, writeJsonFile } from '#testkit';
-
-/** A child as the next start or `npm stop` finds it again when the launcher is gone. Listed in the order of starting. */
-export interface RecordedChild {
-  name: string;
-  identity: ProcessIdentity;
-  stopSignal: NodeJS.Signals;
-  stopGraceMs: number;
-}
-
-export interface RunState {
-  portBase: number;
-  children: RecordedChild[];
-  /** Project name of the compose infrastructure, when that is used. */
-  composeProject?: string;
-}
-
-export const paths = (runDir: string) => ({
-  lock: join(runDir, 'launcher.json'),
-  state: join(runDir, 'state.json'),
-  endpoints: join(runDir, 'endpoints.json'),
-  logs: join(runDir, 'logs'),
-  data: join(runDir, 'data'),
-  secrets: join(runDir, 'secrets'),
-  /** A file `hold/NAME` keeps the launcher from starting child NAME again until the file is gone. */
-  hold: join(runDir, 'hold'),
-});
+import { identify, isRunning, type ProcessIdentity, type RunState, readJsonFile, runPaths, stopProcess, writeJsonFile } from '#testkit';
 
 /** The launcher that works in this directory, undefined when none does. */
 export function runningLauncher(runDir: string): ProcessIdentity | undefined {
-  const launcher = readJsonFile<ProcessIdentity>(paths(runDir).lock);
+  const launcher = readJsonFile<ProcessIdentity>(runPaths(runDir).lock);
   return launcher !== undefined && isRunning(launcher) ? launcher : undefined;
 }
 
@@ -39,7 +12,7 @@ export function runningLauncher(runDir: string): ProcessIdentity | undefined {
  * Throws when another one works there.
  */
 export async function claimRunDir(runDir: string): Promise<void> {
-  const { lock, logs, endpoints } = paths(runDir);
+  const { lock, logs, endpoints } = runPaths(runDir);
   mkdirSync(logs, { recursive: true });
   const mine = `${lock}.${process.pid}`;
   writeJsonFile(mine, identify(process.pid));
@@ -59,12 +32,12 @@ export async function claimRunDir(runDir: string): Promise<void> {
 }
 
 export function releaseRunDir(runDir: string): void {
-  rmSync(paths(runDir).lock, { force: true });
+  rmSync(runPaths(runDir).lock, { force: true });
 }
 
 /** Stops every recorded child that still runs, last started first. A pid that was given to another process is left alone. */
 export async function stopRecordedChildren(runDir: string): Promise<number> {
-  const children = (readJsonFile<RunState>(paths(runDir).state)?.children ?? []).filter(({ identity }) => isRunning(identity));
+  const children = (readJsonFile<RunState>(runPaths(runDir).state)?.children ?? []).filter(({ identity }) => isRunning(identity));
   for (const { identity, stopSignal, stopGraceMs } of children.reverse()) await stopProcess(identity, stopSignal, stopGraceMs);
   return children.length;
 }
@@ -78,3 +51,6 @@ function linked(from: string, to: string): boolean {
     throw error;
   }
 }
+
+/** The state that the last launcher of a directory left. */
+export const recordedState = (runDir: string): RunState | undefined => readJsonFile<RunState>(runPaths(runDir).state);

@@ -1,7 +1,6 @@
 import { isRunning, pause } from '#testkit';
 import { stopCompose } from './infrastructure.js';
-import { recordedState } from './launch.js';
-import { releaseRunDir, runningLauncher, stopRecordedChildren } from './run-dir.js';
+import { recordedState, releaseRunDir, runningLauncher, stopRecordedChildren } from './run-dir.js';
 
 /**
  * Stops the instance of a directory: through its launcher where that one lives, else child by child as recorded. With `forget` the data of

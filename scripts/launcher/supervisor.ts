@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Program } from '#testkit';
-import type { RecordedChild } from './run-dir.js';
+import type { Program, RecordedChild } from '#testkit';
 import { Supervised } from './supervised.js';
 
 export interface SupervisorOptions {

@@ -1,7 +1,7 @@
 import { type LeadSubmitted, LeadSubmittedEvent } from '#contracts';
 import { createCodec, createKafka } from '#messaging';
 import { createLogger } from '#runtime';
-import type { Endpoints } from '../launcher/endpoints.js';
+import type { Endpoints } from '#testkit';
 import type { Sample } from './people.js';
 
 /** Posts a sample as a website would. Throws when intake does not answer 202. */

@@ -1,5 +1,4 @@
-import { pause } from '#testkit';
-import type { Endpoints } from '../launcher/endpoints.js';
+import { type Endpoints, pause } from '#testkit';
 import type { Sample } from './people.js';
 
 /** The parts of intake's answer that are printed. */

@@ -1,8 +1,10 @@
 export { type Connections, type InfraPart, startEmbedded } from './infra/embedded.js';
 export { displacedDataOf } from './infra/postgres-place.js';
 export { registryUrl } from './infra/registry.js';
+export { type Endpoints, type RecordedChild, type RunState, runPaths } from './instance/run-dir.js';
+export { type Stack, type StackOptions, startStack } from './instance/start-stack.js';
 export { readJsonFile, writeJsonFile } from './json-file.js';
-export { lagByKafkaTool, type ToolLag } from './kafka-tools/consumer-groups.js';
+export { kafkaToolLag, lagByKafkaTool, type ToolLag } from './kafka-tools/consumer-groups.js';
 export { identify, isRunning, type ProcessIdentity } from './process/identity.js';
 export { portTaken } from './process/ports.js';
 export { type Program, type RunningProgram, startProgram, stopProcess } from './process/program.js';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chownSync, cpSync, existsSync, mkdirSync, statSync, symlinkSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { identify } from '../process/identity.js';
 
 interface User {
   uid: number;
@@ -31,12 +32,28 @@ const hiddenPlace = (path: string): string =>
 
 function reachableDir(dir: string, user: User): string {
   if (canEnter(dirname(dir), user)) return dir;
+  removeOrphans();
   const place = hiddenPlace(dir);
   mkdirSync(place, { recursive: true, mode: 0o700 });
   chownSync(place, user.uid, user.gid);
+  writeFileSync(join(place, 'origin'), dirname(dir));
   mkdirSync(dirname(dir), { recursive: true });
   if (!existsSync(`${dir}.moved-to`)) symlinkSync(place, `${dir}.moved-to`);
   return join(place, 'data');
+}
+
+/** Removes data whose instance was removed without a reset (a temporary folder, for instance) and whose server does not run. */
+function removeOrphans(): void {
+  for (const name of readdirSync('/var/tmp').filter((entry) => entry.startsWith('lead-delivery-'))) {
+    const place = join('/var/tmp', name);
+    const origin = join(place, 'origin');
+    if (!existsSync(origin) || existsSync(readFileSync(origin, 'utf8')) || serverRuns(join(place, 'data', 'postmaster.pid'))) continue;
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+function serverRuns(pidFile: string): boolean {
+  return existsSync(pidFile) && identify(Number(readFileSync(pidFile, 'utf8').split('\n')[0])) !== undefined;
 }
 
 function reachableBinaries(binaries: Place['binaries'], user: User): Place['binaries'] {
@@ -44,6 +61,7 @@ function reachableBinaries(binaries: Place['binaries'], user: User): Place['bina
   if (canEnter(folder, user)) return binaries;
   const native = dirname(folder);
   const copy = hiddenPlace(native);
+  if (existsSync(copy) && statSync(copy).uid !== process.getuid?.()) throw new Error(`${copy} belongs to somebody else: remove it`);
   if (!existsSync(join(copy, 'bin', 'postgres'))) cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') };
 }

@@ -11,9 +11,9 @@ notifier  lead.resolved  1          -               7               -    -      
 
 describe('readToolOutput', () => {
   it('reads the rows of the group and tells unknown from zero', () => {
-    expect(readToolOutput(output, 'notifier')).toEqual([
-      { topic: 'lead.resolved', partition: 0, committed: 12n, end: 512n, lag: 500n },
-      { topic: 'lead.resolved', partition: 1, committed: undefined, end: 7n, lag: undefined },
+    expect(readToolOutput(output, ['notifier'])).toEqual([
+      { group: 'notifier', topic: 'lead.resolved', partition: 0, committed: 12n, end: 512n, lag: 500n },
+      { group: 'notifier', topic: 'lead.resolved', partition: 1, committed: undefined, end: 7n, lag: undefined },
     ]);
   });
 });
