@@ -108,9 +108,9 @@ export function keyRing(): KeyRing {
   return KeyRing.fromFile(file);
 }
 
-export async function openIntakeDatabase(url: string): Promise<Database> {
+export async function openIntakeDatabase(url: string, poolSize = 6): Promise<Database> {
   await migrateService({ url, service: 'intake', migrations });
-  return openDatabase({ url, role: 'ld_intake', schema: 'intake', applicationName: 'intake-test', poolSize: 6, entities });
+  return openDatabase({ url, role: 'ld_intake', schema: 'intake', applicationName: 'intake-test', poolSize, entities });
 }
 
 export function acceptTools(db: Database, changes: Partial<AcceptTools> = {}): AcceptTools {

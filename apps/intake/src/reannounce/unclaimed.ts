@@ -29,7 +29,7 @@ export async function markClaimed(db: Sql, claimed: readonly Unclaimed[]): Promi
 
 /**
  * Each waits twice as long as the one before, up to 6 hours: a destination that is paused for a day must not find its topic full of repeats.
- * The record names only the destinations that lack it.
+ * The record names only the destinations that lack it. Of two instances that look at once, the second finds the time moved on.
  */
 const announceSql = `
 with again as (
@@ -37,7 +37,8 @@ with again as (
   set announcements = least(announcements + 1, 32000),
     announce_at = clock_now() + least(interval '5 minutes' * 2 ^ least(announcements, 7), interval '6 hours')
   from unnest($1::uuid[], $2::text[]) as missing(event_id, destination)
-  where delivery.event_id = missing.event_id and delivery.destination = missing.destination and delivery.claimed_at is null
+  where delivery.event_id = missing.event_id and delivery.destination = missing.destination
+    and delivery.claimed_at is null and delivery.announce_at <= clock_now()
   returning delivery.event_id, delivery.destination
 ), per_lead as (
   select event_id, string_agg(destination, ',' order by destination) as destinations from again group by event_id

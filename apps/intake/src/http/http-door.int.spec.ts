@@ -1,0 +1,383 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pg from 'pg';
+import { statesRequest } from '#delivery';
+import { createLogger, type Database, type InternalServer, internalClient, startInternalServer } from '#runtime';
+import { eventually, type TestDatabase, testDatabase } from '#testkit';
+import { acceptTools, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
+import type { AcceptTools } from '../accept-leads.js';
+import { LeadJourneys } from '../journey/lead-journeys.js';
+import { LiveStates } from '../journey/live-states.js';
+import { DatabasePatience } from '../kafka/database-patience.js';
+import { ResolvedLeads } from '../kafka/resolved-leads.js';
+import { SubmittedLeads } from '../kafka/submitted-leads.js';
+import { createApp } from './create-app.js';
+import { HttpAcceptance } from './http-acceptance.js';
+import { SourceKeys } from './source-keys.js';
+
+const hash = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`;
+const config = site({
+  sources: [
+    source({ keyHashes: [hash('key-one'), hash('key-two')] }),
+    source({ id: 'partner', keyHashes: [hash('key-partner')] }),
+    source({ id: 'slow', keyHashes: [hash('key-slow')], requestsPerSecond: 2 }),
+  ],
+});
+
+let database: TestDatabase;
+let db: Database;
+let owner: pg.Client;
+let tools: AcceptTools;
+let app: NestFastifyApplication;
+let base: string;
+const lines: string[] = [];
+/** What the fake owners do with a question; by default they know nothing. */
+let answerOwners: (items: { event_id: string }[]) => Promise<unknown>;
+let owners: InternalServer;
+
+beforeAll(async () => {
+  database = await testDatabase('intake_http');
+  db = await openIntakeDatabase(database.url);
+  owner = new pg.Client({ connectionString: database.url });
+  await owner.connect();
+  tools = acceptTools(db, { site: config });
+  owners = await startInternalServer({
+    host: '127.0.0.1',
+    port: 0,
+    tokens: { intake: 'intake-token-16chars' },
+    readiness: [],
+    logger: silent,
+  });
+  owners.route('/internal/v1/deliveries:state', { callers: ['intake'], body: statesRequest }, ({ items }) => answerOwners(items));
+  const client = () => internalClient({ baseUrl: `http://127.0.0.1:${owners.port}`, token: 'intake-token-16chars', timeoutMs: 300 });
+  const patience = new DatabasePatience({ group: () => ({ pause() {}, resume() {} }), logger: silent });
+  app = await createApp(
+    {
+      acceptance: new HttpAcceptance(tools),
+      journeys: new LeadJourneys({ ...tools, db, live: new LiveStates({ 'crm-writer': client(), notifier: client() }, 300) }),
+      submitted: new SubmittedLeads({ ...tools, logger: silent, patience }),
+      resolved: new ResolvedLeads({ db, logger: silent, patience }),
+    },
+    {
+      keys: new SourceKeys(config.sources),
+      telemetry: tools.telemetry,
+      logger: createLogger('intake', 'info', { write: (line) => lines.push(line) }),
+      bodyLimitBytes: 50_000,
+    },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  base = await app.getUrl();
+});
+afterAll(async () => {
+  await app?.close();
+  await owners?.stop();
+  await owner?.end();
+  await db?.close();
+  await database?.drop();
+});
+afterEach(() => {
+  answerOwners = async (items) => ({ items: items.map(({ event_id }) => ({ event_id, deliveries: [] })) });
+});
+answerOwners = async (items) => ({ items: items.map(({ event_id }) => ({ event_id, deliveries: [] })) });
+
+const newId = () => `web-${randomBytes(8).toString('hex')}`;
+const body = (changes: object = {}) => ({
+  source_event_id: newId(),
+  form: 'contact',
+  campaign: 'autumn',
+  contact: { name: 'Ada Example', email: 'ada@example.test', phone: '+12025550123' },
+  message: 'Please call me',
+  consent: { given: true, at: '2026-01-31T09:30:00Z' },
+  ...changes,
+});
+interface Answer {
+  status: number;
+  headers: Headers;
+  json: Record<string, unknown> & { errors?: { field: string; problem: string; fix: string }[] };
+}
+async function request(path: string, init: RequestInit & { key?: string } = {}): Promise<Answer> {
+  const response = await fetch(`${base}${path}`, {
+    ...init,
+    headers: {
+      authorization: `Bearer ${init.key ?? 'key-one'}`,
+      ...(init.body !== undefined && { 'content-type': 'application/json' }),
+      ...init.headers,
+    },
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, json: text === '' ? {} : JSON.parse(text) };
+}
+const post = (content: unknown, init: RequestInit & { key?: string } = {}) =>
+  request('/v1/leads', {
+    method: 'POST',
+    body: typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content),
+    ...init,
+  });
+const fieldsOf = ({ json }: Answer) => json.errors?.map(({ field }) => field);
+
+function expectProblem(answer: Answer, status: number, type: string): void {
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+  expect(answer.json).toMatchObject({ status, type: expect.stringMatching(new RegExp(`(^|:)${type}$`)), title: expect.any(String) });
+}
+
+describe('POST /v1/leads', () => {
+  it('answers 202 with event id, reference, place and trace', async () => {
+    const answer = await post(body(), { headers: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } });
+    expect(answer.status).toBe(202);
+    expect(answer.json).toEqual({ event_id: expect.any(String), lead_ref: expect.any(String), status: 'accepted' });
+    expect(answer.headers.get('location')).toBe(`/v1/leads/${String(answer.json.event_id)}`);
+    expect(answer.headers.get('idempotency-replayed')).toBeNull();
+    expect(answer.headers.get('traceresponse')).toContain('0af7651916cd43dd8448eb211c80319c');
+    const saved = await owner.query('select traceparent from intake.lead where event_id = $1', [answer.json.event_id]);
+    expect(saved.rows[0].traceparent).toContain('0af7651916cd43dd8448eb211c80319c');
+  });
+
+  it('gives the stored answer to a repeat, and says so', async () => {
+    const lead = body();
+    const first = await post(lead);
+    const again = await post(JSON.stringify(Object.fromEntries(Object.entries(lead).reverse())), { key: 'key-two' });
+    expect(again.status).toBe(202);
+    expect(again.json).toEqual(first.json);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('makes one lead of fifty identical posts at once', async () => {
+    const lead = body();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post(lead)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+    expect(new Set(answers.map(({ json }) => json.event_id)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === null)).toHaveLength(1);
+  });
+
+  it('takes the Idempotency-Key for the id, and refuses two that differ on both fields', async () => {
+    const id = newId();
+    const { source_event_id: _, ...without } = body();
+    const first = await post(without, { headers: { 'idempotency-key': id } });
+    expect(first.status).toBe(202);
+    expect((await post({ ...without, source_event_id: id })).json.event_id).toBe(first.json.event_id);
+    const differing = await post({ ...without, source_event_id: id }, { headers: { 'idempotency-key': newId() } });
+    expectProblem(differing, 422, 'invalid');
+    expect(fieldsOf(differing)).toEqual(['source_event_id', 'Idempotency-Key']);
+    expectProblem(await post(without), 400, 'missing-id');
+  });
+
+  it('calls other content under a used id a conflict', async () => {
+    const lead = body();
+    const first = await post(lead);
+    const answer = await post({ ...lead, message: 'Something else' });
+    expectProblem(answer, 422, 'idempotency-conflict');
+    expect(answer.json.event_id).toBe(first.json.event_id);
+    expect(fieldsOf(answer)).toEqual(['source_event_id']);
+  });
+
+  it.each(['', 'key-one', 'Bearer', 'Bearer wrong', 'Basic a2V5LW9uZTo='])('refuses the authorization "%s"', async (authorization) => {
+    const answer = await post(body(), { headers: { authorization } });
+    expectProblem(answer, 401, 'unauthorized');
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
+  });
+
+  it('refuses what is not JSON, not declared as JSON, or too large', async () => {
+    expectProblem(await post('{"contact":'), 400, 'malformed');
+    expectProblem(await post(''), 400, 'malformed');
+    expectProblem(await post(Buffer.from('{"message":"\xff"}', 'latin1')), 400, 'malformed');
+    expectProblem(await post(body(), { headers: { 'content-type': 'text/plain' } }), 415, 'unsupported-media-type');
+    const tooLarge = await post(body({ message: 'x'.repeat(60_000) }));
+    expectProblem(tooLarge, 413, 'too-large');
+    expect(tooLarge.json.errors?.[0]?.fix).toContain('50000');
+  });
+
+  it('names every invalid field with its fix and repeats no value', async () => {
+    const answer = await post(
+      body({
+        contact: { name: 'Quince\u0000', email: 'quince at example', phone: 'quagga' },
+        submitted_at: '2999-01-01T00:00:00Z',
+        extra: 'okapi',
+      }),
+    );
+    expectProblem(answer, 422, 'invalid');
+    expect(JSON.stringify(answer.json)).not.toMatch(/quince|quagga|okapi/i);
+    const known = await post(body({ contact: { name: 'Quince\u0000', email: 'quince at example', phone: 'quagga' } }));
+    expect(fieldsOf(known)).toEqual(['contact.name', 'contact.email', 'contact.phone']);
+    expect(fieldsOf(await post(body({ submitted_at: '2999-01-01T00:00:00Z' })))).toEqual(['submitted_at']);
+    for (const error of known.json.errors ?? []) expect(error.fix).not.toBe('');
+  });
+
+  it('carries hostile text whole or refuses it by name, and leaves its neighbours alone', async () => {
+    const posts: [unknown, number][] = [
+      [body({ contact: { name: 'A\u0000b' } }), 422],
+      [body({ message: `${'a'.repeat(19_999)}😀` }), 202],
+      [JSON.stringify(body({ message: 'MARK' })).replace('MARK', '\\ud83d'), 422],
+      [body({ contact: { name: '👩‍👩‍👧‍👦' } }), 202],
+      [body({ message: '\u200fשלום' }), 202],
+      [JSON.stringify(body({ custom: { id: 0 } })).replace('"id":0', '"id":9223372036854775807'), 202],
+      [JSON.stringify(body({ custom: { x: 1 } })).replace('"x"', '"__proto__"'), 422],
+      [body(), 202],
+    ];
+    const answers = await Promise.all(posts.map(([content]) => post(content)));
+    expect(answers.map(({ status }) => status)).toEqual(posts.map(([, status]) => status));
+  });
+
+  it('slows a source down by itself, with the time to wait', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => post(body(), { key: 'key-slow' })));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) {
+      expectProblem(answer, 429, 'rate-limited');
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    expect((await post(body())).status).toBe(202);
+  });
+
+  it('answers for a client whose body does not come', async () => {
+    const socket = connect(Number(new URL(base).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+    socket.write(
+      'POST /v1/leads HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-one\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"contact"',
+    );
+    await eventually('the answer to half a request', () => text.includes('\r\n\r\n'));
+    expect(text).toMatch(/^HTTP\/1.1 408 /);
+    expect(text).toContain('application/problem+json');
+    socket.destroy();
+  });
+
+  it('writes one line per request, without anything personal', async () => {
+    lines.length = 0;
+    const answer = await post(body({ contact: { name: 'Quince Zebra', email: 'quince@example.test' }, message: 'Quagga' }));
+    const line = await eventually('the line of the request', () => lines.find((one) => one.includes(String(answer.json.event_id))));
+    expect(JSON.parse(line)).toMatchObject({ source: 'website', decision: 'accepted', status: 202, trace_id: expect.any(String) });
+    expect(lines.join('')).not.toMatch(/quince|zebra|quagga/i);
+  });
+});
+
+describe('while PostgreSQL is in trouble', () => {
+  it('answers 503 with a time to wait while it is slow, and saves all or nothing', async () => {
+    const lead = body();
+    await owner.query('begin');
+    await owner.query('lock table intake.vault in access exclusive mode');
+    const answers = await Promise.all([post(lead), post(body()), request(`/v1/leads?source_event_id=${newId()}`)]);
+    expectProblem(answers[0] as Answer, 503, 'unavailable');
+    expectProblem(answers[1] as Answer, 503, 'unavailable');
+    expect(answers[0]?.headers.get('retry-after')).toBe('2');
+    expect(answers[2]?.status).toBe(404);
+    await owner.query('rollback');
+    const again = await eventually('an accepted lead', async () => {
+      const answer = await post(lead);
+      return answer.status === 202 ? answer : undefined;
+    });
+    const { rows } = await owner.query(
+      `select (select count(*) from intake.lead where event_id = $1)::int as leads, (select count(*) from intake.delivery where event_id = $1)::int as deliveries,
+        (select count(*) from intake.vault where lead_ref = $2)::int as vault, (select count(*) from intake.outbox where headers ->> 'ld-event-id' = $1::text)::int as outbox`,
+      [again.json.event_id, again.json.lead_ref],
+    );
+    expect(rows[0]).toEqual({ leads: 1, deliveries: 2, vault: 1, outbox: 1 });
+  });
+
+  it('survives the loss of all its connections', async () => {
+    await owner.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'intake-test' and datname = current_database()`,
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(body())));
+    for (const answer of answers) expect([202, 503]).toContain(answer.status);
+    await eventually('an accepted lead', async () => (await post(body())).status === 202);
+  });
+
+  it('answers everybody from a pool of two', async () => {
+    const small = await openIntakeDatabase(database.url, 2);
+    const acceptance = new HttpAcceptance(acceptTools(small, { site: config }));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => {
+        const span = tools.telemetry.startSpan('test', { kind: 'server' });
+        return acceptance.accept(submission(), { source: source(), span, startedMs: performance.now() });
+      }),
+    );
+    expect(answers.every(({ kind }) => kind === 'accepted')).toBe(true);
+    await acceptance.idle();
+    await small.close();
+  });
+});
+
+describe('GET /v1/leads', () => {
+  const known = {
+    deliveries: [expect.objectContaining({ destination: 'crm', state: 'accepted' }), expect.objectContaining({ destination: 'marketing' })],
+  };
+
+  it('shows a lead to its own source, by either id', async () => {
+    const lead = body();
+    const { json } = await post(lead);
+    const byEventId = await request(`/v1/leads/${String(json.event_id)}`);
+    expect(byEventId.status).toBe(200);
+    expect(byEventId.json).toMatchObject({
+      event_id: json.event_id,
+      lead_ref: json.lead_ref,
+      status: 'accepted',
+      notifications: [],
+      unreachable: [],
+      ...known,
+    });
+    expect(Date.parse(String(byEventId.json.submitted_at))).not.toBeNaN();
+    expect((await request(`/v1/leads?source_event_id=${lead.source_event_id}`)).json).toEqual(byEventId.json);
+  });
+
+  it('does not know the leads of another source, nor what is no lead', async () => {
+    const lead = body();
+    const { json } = await post(lead);
+    expectProblem(await request(`/v1/leads/${String(json.event_id)}`, { key: 'key-partner' }), 404, 'not-found');
+    expectProblem(await request(`/v1/leads?source_event_id=${lead.source_event_id}`, { key: 'key-partner' }), 404, 'not-found');
+    expectProblem(await request('/v1/leads/0190aaaa-0000-7000-8000-000000000000'), 404, 'not-found');
+    expectProblem(await request('/v1/leads/not-an-id'), 404, 'not-found');
+    expectProblem(await request('/v1/leads'), 400, 'invalid-query');
+    expectProblem(await request('/v1/nothing'), 404, 'not-found');
+    expectProblem(await request(`/v1/leads/${String(json.event_id)}`, { headers: { authorization: '' } }), 401, 'unauthorized');
+  });
+
+  it('says what the owners say now', async () => {
+    const { json } = await post(body());
+    answerOwners = async (items) => ({
+      items: items.map(({ event_id }) => ({
+        event_id,
+        deliveries: [
+          {
+            destination: 'crm',
+            state: 'delivered',
+            as_of: '2026-01-31T09:30:00.000Z',
+            operations: [{ kind: 'lead', state: 'succeeded', ref: 'r-1', operation_key: 'k', attempts: 1 }],
+          },
+        ],
+        notifications: [{ channel: 'sales', template: 'delivered', state: 'uncertain', as_of: '2026-01-31T09:30:00.000Z' }],
+      })),
+    });
+    const answer = await request(`/v1/leads/${String(json.event_id)}`);
+    expect(answer.json.deliveries).toEqual([
+      {
+        destination: 'crm',
+        state: 'delivered',
+        as_of: '2026-01-31T09:30:00.000Z',
+        operations: [{ kind: 'lead', state: 'succeeded', ref: 'r-1' }],
+      },
+      expect.objectContaining({ destination: 'marketing', state: 'accepted' }),
+    ]);
+    expect(answer.json.notifications).toEqual([{ channel: 'sales', template: 'delivered', state: 'uncertain' }]);
+  });
+
+  it('gives the last known where an owner does not answer, and says which', async () => {
+    const { json } = await post(body());
+    answerOwners = () => new Promise((resolve) => setTimeout(resolve, 2_000));
+    const answer = await request(`/v1/leads/${String(json.event_id)}`);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ ...known, unreachable: ['crm-writer', 'notifier'] });
+  });
+});
+
+describe('GET /openapi.json', () => {
+  it('needs no key', async () => {
+    const response = await fetch(`${base}/openapi.json`);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ openapi: '3.1.0' });
+  });
+});
