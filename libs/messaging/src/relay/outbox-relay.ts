@@ -41,7 +41,7 @@ export class OutboxRelay implements Relay {
   private beats = 0;
   private lastBeatMs = Number.NEGATIVE_INFINITY;
   private notifiedAtMs = 0;
-  private statsAtMs = 0;
+  private statsAtMs = Number.NEGATIVE_INFINITY;
   private nextLookMs = 0;
   private averageBytes = 512;
 

@@ -69,7 +69,7 @@ export const park = `
   ON CONFLICT (id) DO NOTHING`;
 
 export const stats = `
-  SELECT (SELECT count(*) FROM (SELECT FROM outbox LIMIT 100000) AS some) AS pending,
+  SELECT (SELECT count(*) FROM (SELECT FROM outbox LIMIT 100000) AS counted) AS pending,
          (SELECT count(*) FROM outbox_parked) AS parked,
          (SELECT extract(epoch FROM clock_timestamp() - min(o.created_at))::float8
           FROM unnest($1::smallint[]) AS l (lane)

@@ -1,0 +1,163 @@
+import kafkajs from 'kafkajs';
+import pg from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { createKafka, createRelay, outboxDdl } from '#messaging';
+import { createLogger, type Database, migrateService, openDatabase } from '#runtime';
+import { eventually, startTestInfra, testDatabase, uniqueName } from '#testkit';
+import { median, writeReport } from './report.js';
+
+/**
+ * How fast a full outbox reaches Kafka, against the two halves of that work done alone and as fast as we know: taking rows out of the same table,
+ * and handing the same records to a bare kafkajs producer. Sizes: BENCH_ROWS (default 100,000), BENCH_ROUNDS (default 5).
+ */
+const rows = Number(process.env.BENCH_ROWS ?? 100_000);
+const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
+const partitions = 6;
+const keys = 5_000;
+/** About an encoded `lead.accepted`, and its headers. */
+const value = Buffer.alloc(400, 'lead');
+const headers = {
+  'ld-event-id': '01890a5d-ac96-774b-bcce-b302099a8057',
+  'ld-destinations': 'sandbox-crm,sandbox-marketing',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+};
+
+class CreateOutbox1764374400001 implements MigrationInterface {
+  up = (runner: QueryRunner) => runner.query(outboxDdl);
+  down = () => Promise.reject(new Error('a benchmark has no way back'));
+}
+
+interface Bench {
+  brokers: string[];
+  url: string;
+  db: Database;
+  owner: pg.Client;
+}
+
+/** Rows per second of one run that handles all of them. */
+type Run = (bench: Bench, topic: string) => Promise<number>;
+
+const logger = createLogger('relay-bench', 'warn');
+const perSecond = (startedMs: number): number => (rows * 1_000) / (performance.now() - startedMs);
+
+async function fill({ owner }: Bench, topic: string): Promise<void> {
+  await owner.query(
+    `INSERT INTO outbox (topic, key, value, headers)
+     SELECT $1, convert_to(md5((n % ${keys})::text), 'UTF8'), $2, $3::json FROM generate_series(1, ${rows}) AS n`,
+    [topic, value, JSON.stringify(headers)],
+  );
+  await owner.query('VACUUM ANALYZE outbox');
+}
+
+async function isEmpty({ owner }: Bench): Promise<boolean> {
+  return (await owner.query('SELECT FROM outbox LIMIT 1')).rowCount === 0;
+}
+
+/** One connection, one statement per batch, the batch gone with the reading, no wait for the disk. */
+const drainOnly: Run = async (bench, topic) => {
+  await fill(bench, topic);
+  const client = new pg.Client({ connectionString: bench.url });
+  await client.connect();
+  await client.query('SET search_path = relay_bench; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan');
+  const startedMs = performance.now();
+  const text = `DELETE FROM outbox WHERE ctid = ANY (ARRAY(SELECT ctid FROM outbox ORDER BY lane, id LIMIT ${drainBatch})) RETURNING id, lane, topic, key, value, headers`;
+  for (let taken = -1; taken !== 0; ) taken = (await client.query({ name: 'drain', text })).rowCount ?? 0;
+  const rate = perSecond(startedMs);
+  await client.end();
+  return rate;
+};
+const drainBatch = Number(process.env.DRAIN_BATCH ?? 2_000);
+
+/** Bare kafkajs: partitions chosen beforehand, no idempotence, several requests in flight. */
+const produceOnly: Run = async ({ brokers }, topic) => {
+  const producer = new kafkajs.Kafka({ brokers, clientId: 'relay-bench', logLevel: kafkajs.logLevel.NOTHING }).producer({
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    idempotent: false,
+  });
+  await producer.connect();
+  const batch = Number(process.env.PRODUCE_BATCH ?? 1_000);
+  const batches = Array.from({ length: rows / batch }, (_, b) => ({
+    topic,
+    messages: Array.from({ length: batch }, (_, n) => ({
+      key: Buffer.from(`key-${(b * batch + n) % keys}`.padEnd(32, '0')),
+      value,
+      headers,
+      partition: n % partitions,
+    })),
+  }));
+  const startedMs = performance.now();
+  const sender = async () => {
+    for (let next = batches.pop(); next !== undefined; next = batches.pop()) await producer.send({ ...next, acks: -1 });
+  };
+  await Promise.all(Array.from({ length: Number(process.env.PRODUCE_IN_FLIGHT ?? 4) }, sender));
+  const rate = perSecond(startedMs);
+  await producer.disconnect();
+  return rate;
+};
+
+const relayed: Run = async (bench, topic) => {
+  await fill(bench, topic);
+  const kafka = createKafka({ brokers: bench.brokers, clientId: 'relay-bench', logger });
+  const relay = createRelay({ db: bench.db, kafka, logger });
+  const startedMs = performance.now();
+  await relay.start();
+  await eventually('an empty outbox', () => isEmpty(bench), { timeoutMs: 300_000, everyMs: 10 });
+  const rate = perSecond(startedMs);
+  await relay.stop();
+  await kafka.close();
+  return rate;
+};
+
+async function newTopic({ brokers }: Bench): Promise<string> {
+  const kafka = createKafka({ brokers, clientId: 'relay-bench', logger });
+  const admin = await kafka.admin();
+  const topic = uniqueName('relay-bench');
+  await admin.createTopics([{ topic, partitions, replication: 1 }]);
+  await kafka.close();
+  return topic;
+}
+
+async function main(): Promise<void> {
+  const infra = await startTestInfra({ progress: (line) => console.error(line) });
+  const database = await testDatabase('relay_bench');
+  await migrateService({ url: database.url, service: 'relay-bench', migrations: [CreateOutbox1764374400001] });
+  const db = await openDatabase({ url: database.url, role: 'ld_relay_bench', schema: 'relay_bench', applicationName: 'relay-bench' });
+  const owner = new pg.Client({ connectionString: database.url });
+  await owner.connect();
+  await owner.query('SET search_path = relay_bench');
+  const bench: Bench = { brokers: infra.kafkaBrokers.split(','), url: database.url, db, owner };
+  const runs = { drainOnly, produceOnly, relayed };
+  const samples: Record<keyof typeof runs, number[]> = { drainOnly: [], produceOnly: [], relayed: [] };
+  const names = Object.keys(runs) as (keyof typeof runs)[];
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const name of names) {
+      const rate = await runs[name](bench, await newTopic(bench));
+      console.error(`${round === 0 ? 'warm-up' : `round ${round}`}: ${name} ${Math.round(rate)} rows/s`);
+      if (round > 0) samples[name].push(rate);
+    }
+    names.push(...names.splice(0, 1));
+  }
+  await owner.end();
+  await db.close();
+  await database.drop();
+  const drain = median(samples.drainOnly);
+  const produce = median(samples.produceOnly);
+  const slower = drain < produce ? 'drainOnly' : 'produceOnly';
+  writeReport({
+    bench: 'relay',
+    results: [
+      {
+        what: `outbox rows published, ${rows} rows of ${value.length} bytes waiting, one relay, against ${slower === 'drainOnly' ? 'draining' : 'producing'} alone`,
+        unit: 'rows/s',
+        ours: median(samples.relayed),
+        baseline: Math.min(drain, produce),
+        ratio: median(samples.relayed) / Math.min(drain, produce),
+        goal: '>= 0.7',
+        note: `draining alone ${Math.round(drain)}, producing alone ${Math.round(produce)}`,
+        samples: { ours: samples.relayed, baseline: samples[slower] },
+      },
+    ],
+  });
+}
+
+await main();
