@@ -20,7 +20,14 @@ export type {
 } from './kafka/ports.js';
 export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outboxDdl, outboxInsert, outboxLanes } from './outbox/outbox.js';
 export { createRelay, type Relay, type RelayOptions } from './relay/relay.js';
-export { type EventDecoder, MessagingStrategy, type MessagingStrategyOptions, type Subscription } from './strategy/messaging-strategy.js';
+export {
+  connectMessaging,
+  MessagingStrategy,
+  type MessagingStrategyOptions,
+  type Subscription,
+} from './strategy/messaging-strategy.js';
+export { OriginalErrors } from './strategy/original-errors.js';
+export type { EventDecoder } from './strategy/reader.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';
 export { type AppliedSchema, type ApplySchemasOptions, applySchemas } from './topology/apply-schemas.js';
 export { checkSchemas, type SchemaProblem } from './topology/check-schemas.js';

@@ -14,6 +14,8 @@ export interface Receipt {
   readonly record: ConsumedRecord;
   /** The committed offset may pass this record. Settling twice, or after the assignment ended, does nothing. */
   settle(): void;
+  /** Gives the record back unsettled; it is handed out again, on a new receipt, no earlier than after the delay. */
+  redeliverIn(delayMs: number): void;
   /** The assignment under which the record came is over: whoever owns the partition now gets the record again. */
   readonly stale: boolean;
 }

@@ -14,6 +14,7 @@ import type { AdminPort, ConsumerPort, ConsumerPortOptions, KafkaOptions, KafkaP
 export function createKafka(options: KafkaOptions): KafkaPort {
   applyPatches();
   registerCodecs();
+  const admins = new SharedPool(options);
   const open = new Set<() => Promise<void>>();
   const tracked = <P>(port: P, close: () => Promise<void>): P => {
     open.add(close);
@@ -32,12 +33,36 @@ export function createKafka(options: KafkaOptions): KafkaPort {
     },
     consumer: (consumer: ConsumerPortOptions): ConsumerPort => createConsumerPort(options, consumer),
     admin: (): Promise<AdminPort> => {
-      const admin = new KafkajsAdmin(new BrokerPool(options));
-      return Promise.resolve(tracked(admin, () => admin.close()));
+      const { pool, release } = admins.take();
+      return Promise.resolve(tracked(new KafkajsAdmin(pool, release), release));
     },
     close: async () => {
       await Promise.all([...open].map((close) => close()));
       open.clear();
     },
   };
+}
+
+/** One set of connections for all administration of a process, open while anyone uses it. */
+class SharedPool {
+  private pool: BrokerPool | undefined;
+  private users = 0;
+
+  constructor(private readonly options: KafkaOptions) {}
+
+  take(): { pool: BrokerPool; release: () => Promise<void> } {
+    const pool = this.pool ?? new BrokerPool(this.options);
+    this.pool = pool;
+    this.users += 1;
+    let released = false;
+    const release = async (): Promise<void> => {
+      if (released) return;
+      released = true;
+      this.users -= 1;
+      if (this.users > 0) return;
+      this.pool = undefined;
+      await pool.close();
+    };
+    return { pool, release };
+  }
 }

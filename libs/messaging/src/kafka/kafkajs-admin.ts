@@ -23,7 +23,10 @@ type Leaders = Map<Broker, { topic: string; partition: number }[]>;
 
 /** Administration of the named topics and groups over a broker pool of its own. */
 export class KafkajsAdmin implements AdminPort {
-  constructor(private readonly pool: BrokerPool) {}
+  constructor(
+    private readonly pool: BrokerPool,
+    readonly close: () => Promise<void>,
+  ) {}
 
   async createTopics(topics: readonly NewTopic[], timeout = timeoutMs): Promise<{ created: string[]; existing: string[] }> {
     const existing = (await this.describeTopics(topics.map(({ topic }) => topic))).map(({ topic }) => topic);
@@ -80,10 +83,19 @@ export class KafkajsAdmin implements AdminPort {
   }
 
   async topicOffsets(topic: string): Promise<{ partition: number; low: bigint; high: bigint }[]> {
-    return this.pool.patiently(`reading the offsets of ${topic}`, timeoutMs, async () => {
-      const leaders = await this.leaders([topic]);
-      const [low, high] = [await this.listOffsets(leaders, earliest), await this.listOffsets(leaders, latest)];
-      return [...low].map(([partition, first]) => ({ partition, low: first, high: high.get(partition) ?? first }));
+    const offsets = await this.offsetsOf([topic]);
+    return offsets.map(({ partition, low, high }) => ({ partition, low, high }));
+  }
+
+  async offsetsOf(topics: readonly string[]): Promise<{ topic: string; partition: number; low: bigint; high: bigint }[]> {
+    if (topics.length === 0) return [];
+    return this.pool.patiently(`reading the offsets of ${topics.join(', ')}`, timeoutMs, async () => {
+      const leaders = await this.leaders(topics);
+      const [low, high] = await Promise.all([this.listOffsets(leaders, earliest), this.listOffsets(leaders, latest)]);
+      const ends = new Map(high.map(({ topic, partition, offset }) => [`${topic}/${partition}`, offset]));
+      return low
+        .map(({ topic, partition, offset }) => ({ topic, partition, low: offset, high: ends.get(`${topic}/${partition}`) ?? offset }))
+        .sort((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
     });
   }
 
@@ -119,10 +131,7 @@ export class KafkajsAdmin implements AdminPort {
   /** As the command-line tool does it: without joining, which the coordinator allows only while the group has no members. */
   async setGroupOffsets(group: string, offsets: readonly TopicPartitionOffset[]): Promise<void> {
     if (offsets.length === 0) return;
-    const topics = [...new Set(offsets.map(({ topic }) => topic))].map((name) => ({
-      topic: name,
-      partitions: offsets.filter(({ topic }) => topic === name).map(({ partition, offset }) => ({ partition, offset: offset.toString() })),
-    }));
+    const topics = groupByTopic(offsets, ({ partition, offset }) => ({ partition, offset: offset.toString() }));
     await this.pool.patiently(`setting the offsets of group ${group}`, timeoutMs, async () => {
       const coordinator = await this.pool.coordinator(group);
       await coordinator.offsetCommit({ groupId: group, groupGenerationId: noGeneration, memberId: noMember, topics });
@@ -157,10 +166,6 @@ export class KafkajsAdmin implements AdminPort {
         await broker.deleteRecords({ topics: [{ topic, partitions: cuts }], timeout: brokerTimeoutMs });
       }
     });
-  }
-
-  close(): Promise<void> {
-    return this.pool.close();
   }
 
   /** Groups of the newer protocol answer with an error here: said so, not taken for an empty group. */
@@ -219,18 +224,28 @@ export class KafkajsAdmin implements AdminPort {
     return this.pool.at(where.host, where.port);
   }
 
-  /** Offsets by partition; for one topic. */
-  private async listOffsets(leaders: Leaders, timestamp: number): Promise<Map<number, bigint>> {
-    const offsets = new Map<number, bigint>();
-    for (const [broker, partitions] of leaders) {
-      const topic = partitions[0]?.topic;
-      if (topic === undefined) continue;
-      const asked = [{ topic, partitions: partitions.map(({ partition }) => ({ partition, timestamp })) }];
-      const { responses } = await broker.listOffsets({ isolationLevel: readUncommitted, topics: asked });
-      for (const { partition, offset } of responses.flatMap((response) => response.partitions)) offsets.set(partition, BigInt(offset));
-    }
-    return offsets;
+  private async listOffsets(leaders: Leaders, timestamp: number): Promise<TopicPartitionOffset[]> {
+    const answers = await Promise.all(
+      [...leaders].map(async ([broker, partitions]) => {
+        const asked = groupByTopic(partitions, ({ partition }) => ({ partition, timestamp }));
+        const { responses } = await broker.listOffsets({ isolationLevel: readUncommitted, topics: asked });
+        return responses.flatMap((answer) =>
+          answer.partitions.map(({ partition, offset }) => ({ topic: answer.topic, partition, offset: BigInt(offset) })),
+        );
+      }),
+    );
+    return answers.flat();
   }
+}
+
+function groupByTopic<T extends { topic: string }, P>(items: readonly T[], entry: (item: T) => P): { topic: string; partitions: P[] }[] {
+  const topics = new Map<string, P[]>();
+  for (const item of items) {
+    const list = topics.get(item.topic);
+    if (list === undefined) topics.set(item.topic, [entry(item)]);
+    else list.push(entry(item));
+  }
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
 function newTopic({ topic, partitions, replication, config = {} }: NewTopic): Record<string, unknown> {

@@ -10,7 +10,6 @@ const maxHeartbeatMs = 3_000;
 const maxBytesPerPartition = 1_048_576;
 const maxBytes = 10_485_760;
 const rebalanceTimeoutMs = 60_000;
-/** New partitions of a topic are noticed within this time. */
 const metadataMaxAgeMs = 60_000;
 /** Batches of one fetch are taken in at once: a batch that waits for room must not hold back those of other partitions. */
 const batchesAtOnce = 64;
@@ -53,7 +52,7 @@ export function createConsumerPort(kafka: KafkaOptions, options: ConsumerPortOpt
     maxWaitTimeInMs: maxWaitMs,
     maxBytesPerPartition: options.maxBytesPerPartition ?? maxBytesPerPartition,
     maxBytes,
-    metadataMaxAge: metadataMaxAgeMs,
+    metadataMaxAge: options.metadataMaxAgeMs ?? metadataMaxAgeMs,
     allowAutoTopicCreation: false,
     retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
   });

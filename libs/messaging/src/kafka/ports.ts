@@ -70,6 +70,8 @@ export interface AdminPort {
   topicOffsets(topic: string): Promise<{ partition: number; low: bigint; high: bigint }[]>;
   /** When the records at these offsets were written; what is not in the log any more is left out. */
   recordTimes(positions: readonly TopicPartitionOffset[]): Promise<RecordTime[]>;
+  /** The same for several topics in few requests; unknown topics are left out. */
+  offsetsOf(topics: readonly string[]): Promise<{ topic: string; partition: number; low: bigint; high: bigint }[]>;
   /** Committed offset of every partition of the topics; `undefined` where the group has none. */
   groupOffsets(group: string, topics: readonly string[]): Promise<{ topic: string; partition: number; offset: bigint | undefined }[]>;
   /** The group must have no members. */
@@ -101,6 +103,8 @@ export interface ConsumerPortOptions {
   /** Longest wait of one fetch, also the longest time until a resumed partition is fetched again while all others are idle. Default 1,000. */
   maxWaitMs?: number;
   maxBytesPerPartition?: number;
+  /** How soon new partitions of a topic are noticed. Default 60,000. */
+  metadataMaxAgeMs?: number;
   on: ConsumerEvents;
 }
 

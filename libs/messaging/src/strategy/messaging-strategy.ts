@@ -1,15 +1,14 @@
-import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
+import type { INestApplication, INestMicroservice } from '@nestjs/common';
+import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
+import { isObservable, lastValueFrom } from 'rxjs';
 import type { EventDescriptor } from '#contracts';
 import type { Logger, ReadinessCheck } from '#runtime';
-import type { GroupConsumer } from '../consumer/group-consumer.js';
-import type { ConsumedRecord } from '../consumer/record.js';
+import { createGroupConsumer, type GroupConsumer } from '../consumer/group-consumer.js';
 import type { KafkaPort } from '../kafka/ports.js';
-
-/** The decoding half of the codec. */
-export interface EventDecoder {
-  /** @throws DecodeError, or RegistryUnavailable when the schema of an unknown id cannot be asked for. */
-  decode<E>(event: EventDescriptor<E>, bytes: Buffer | null): Promise<E> | E;
-}
+import { handlerProblems } from './handler-problems.js';
+import { OriginalErrors } from './original-errors.js';
+import { type EventDecoder, Reader } from './reader.js';
+import type { Received, ReceivedContext } from './received.js';
 
 /** Binds one handler pattern to one consumer group. */
 export interface Subscription {
@@ -20,8 +19,6 @@ export interface Subscription {
   /** Retry tiers among this group's topics; also subscribed. */
   tierTopics?: readonly string[];
   event: EventDescriptor<unknown>;
-  /** False: the record is settled without being decoded. Default: every record is wanted. */
-  wants?(record: ConsumedRecord): boolean;
   maxUnsettled?: number;
 }
 
@@ -30,36 +27,54 @@ export interface MessagingStrategyOptions {
   codec: EventDecoder;
   subscriptions: readonly Subscription[];
   sessionTimeoutMs: number;
+  /** Default 200. */
   commitEveryMs?: number;
+  /** How long a stop waits for work in hand. Default 10,000. */
+  stopGraceMs?: number;
   logger: Logger;
 }
 
+interface Bound {
+  subscription: Subscription;
+  consumer: GroupConsumer;
+}
+
 /**
- * Nest transport: ordinary @EventPattern methods that get `Received<E>[]` and `ReceivedContext`. A handler that throws (or whose Observable
- * fails) commits nothing: its group starts again from the committed offset after a growing pause, red meanwhile.
+ * Nest transport: ordinary @EventPattern methods that get `Received<E>[]` and `ReceivedContext`. A handler that throws (or whose promise
+ * or Observable fails) commits nothing: its group starts again from the committed offset after a growing pause, red meanwhile.
  */
 export class MessagingStrategy extends Server implements CustomTransportStrategy {
-  constructor(_options: MessagingStrategyOptions) {
+  /** What a handler throws comes to us; Nest need not log it. */
+  override readonly propagatesEventHandlerErrors = true;
+  private readonly bound: Map<string, Bound>;
+
+  constructor(private readonly options: MessagingStrategyOptions) {
     super();
-    throw new Error('not implemented');
+    this.bound = new Map(options.subscriptions.map((subscription) => [subscription.group, this.bind(subscription)]));
   }
 
   /** The consumer of a group, e.g. to pause it. @throws when no subscription names the group. */
-  consumer(_group: string): GroupConsumer {
-    throw new Error('not implemented');
+  consumer(group: string): GroupConsumer {
+    const bound = this.bound.get(group);
+    if (bound === undefined) throw new Error(`No subscription for the group ${group}`);
+    return bound.consumer;
   }
 
   /** One check per group. */
   get readiness(): ReadinessCheck[] {
-    throw new Error('not implemented');
+    return [...this.bound.values()].map(({ consumer }) => consumer.readiness);
   }
 
-  listen(_callback: (error?: unknown) => void): void {
-    throw new Error('not implemented');
+  /** Refuses to start when handlers and subscriptions do not match one to one; else starts every group. */
+  listen(callback: (error?: unknown) => void): void {
+    const problems = handlerProblems(this.options.subscriptions, this.messageHandlers);
+    const started = problems.length > 0 ? Promise.reject(new Error(problems.join('; '))) : this.startAll();
+    started.then(() => callback(), callback);
   }
 
-  close(): Promise<void> {
-    throw new Error('not implemented');
+  /** Stops every group: no more fetching, work in hand settles, commit, leave. */
+  async close(): Promise<void> {
+    await Promise.all([...this.bound.values()].map(({ consumer }) => consumer.stop(this.options.stopGraceMs)));
   }
 
   on(): never {
@@ -67,6 +82,45 @@ export class MessagingStrategy extends Server implements CustomTransportStrategy
   }
 
   unwrap<T>(): T {
-    throw new Error('not implemented');
+    return [...this.bound.values()].map(({ consumer }) => consumer) as T;
   }
+
+  private async startAll(): Promise<void> {
+    await Promise.all([...this.bound.values()].map(({ consumer }) => consumer.start()));
+  }
+
+  private bind(subscription: Subscription): Bound {
+    const { kafka, codec, sessionTimeoutMs, commitEveryMs, logger } = this.options;
+    const { group, pattern, topics, tierTopics = [], event, maxUnsettled } = subscription;
+    const context: ReceivedContext = { group, pattern };
+    const consumer = createGroupConsumer({
+      kafka,
+      group,
+      topics: [...new Set([...topics, ...tierTopics])],
+      tierTopics,
+      sessionTimeoutMs,
+      commitEveryMs,
+      maxUnsettled,
+      onReceipts: (receipts) => reader.take(receipts),
+      logger,
+    });
+    const onReceived = (received: Received<unknown>[]): void => {
+      this.handle(received, context).catch((error: unknown) => consumer.fail(error));
+    };
+    const reader = new Reader({ codec, event, consumer, onReceived, logger });
+    return { subscription, consumer };
+  }
+
+  private async handle(received: Received<unknown>[], context: ReceivedContext): Promise<void> {
+    const handler = this.messageHandlers.get(context.pattern) as MessageHandler<Received<unknown>[], ReceivedContext>;
+    const result: unknown = await handler(received, context);
+    if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
+  }
+}
+
+/** Connects the strategy to an application so that the errors of its handlers arrive as they were thrown. */
+export function connectMessaging(app: INestApplication, strategy: MessagingStrategy): INestMicroservice {
+  const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false });
+  microservice.useGlobalFilters(new OriginalErrors());
+  return microservice;
 }

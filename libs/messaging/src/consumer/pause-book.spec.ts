@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import { PauseBook } from './pause-book.js';
+
+describe('PauseBook', () => {
+  it('keeps a place paused until every reason is gone', () => {
+    const book = new PauseBook(['main', 'tier']);
+    book.pause('vault');
+    book.pause('destination', ['main']);
+    book.resume('vault');
+    expect(book.isPaused('main', 0)).toBe(true);
+    expect(book.isPaused('tier', 0)).toBe(false);
+    book.resume('destination');
+    expect(book.isPaused('main', 0)).toBe(false);
+    expect(book.reasons()).toEqual([]);
+  });
+
+  it('pauses one partition without touching its neighbours', () => {
+    const book = new PauseBook(['main']);
+    book.pause('registry', [{ topic: 'main', partition: 1 }]);
+    expect([0, 1, 2].map((partition) => book.isPaused('main', partition))).toEqual([false, true, false]);
+    book.resume('registry', [{ topic: 'main', partition: 1 }]);
+    expect(book.isPaused('main', 1)).toBe(false);
+  });
+
+  it('can let one topic go on while the others stay paused', () => {
+    const book = new PauseBook(['main', 'tier']);
+    book.pause('hold');
+    book.resume('hold', ['tier']);
+    expect(book.isPaused('main', 4)).toBe(true);
+    expect(book.isPaused('tier', 4)).toBe(false);
+    expect(book.reasons()).toEqual(['hold']);
+  });
+
+  it('takes a second pause for the same reason as one, and an unknown resume as nothing', () => {
+    const book = new PauseBook(['main']);
+    book.pause('vault');
+    book.pause('vault');
+    book.resume('other');
+    book.resume('vault');
+    expect(book.isPaused('main', 0)).toBe(false);
+  });
+});

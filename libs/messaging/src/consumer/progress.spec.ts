@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { Progress, type Situation } from './progress.js';
+
+function fixture() {
+  let now = 0;
+  const progress = new Progress(() => now);
+  const idle: Situation = { state: 'running', movable: 0, lag: 0 };
+  return {
+    progress,
+    /** Lets time pass while the fetch loop goes round, or not. */
+    pass: (ms: number, fetching = true) => {
+      now += ms;
+      if (fetching) progress.fetched();
+    },
+    check: (situation: Partial<Situation> = {}, positions = '') => progress.check({ ...idle, ...situation }, positions),
+  };
+}
+
+describe('Progress', () => {
+  it('is green while nothing waits, however long', () => {
+    const { pass, check } = fixture();
+    for (let hour = 0; hour < 24; hour += 1) pass(3_600_000);
+    expect(check()).toEqual({ ok: true });
+  });
+
+  it('turns red when records wait and none moves for more than 10 s, and green again when one does', () => {
+    const { progress, pass, check } = fixture();
+    expect(check({ movable: 500 }).ok).toBe(true);
+    pass(10_000);
+    expect(check({ movable: 500 }).ok).toBe(true);
+    pass(1_000);
+    expect(check({ movable: 500 })).toEqual({ ok: false, detail: '500 records wait and none moved for 11 s' });
+    progress.moved();
+    expect(check({ movable: 499 }).ok).toBe(true);
+  });
+
+  it('turns red on lag that only the broker knows of: a partition that is never fetched', () => {
+    const { pass, check } = fixture();
+    expect(check({ lag: 3 }).ok).toBe(true);
+    pass(11_000);
+    expect(check({ lag: 3 }).ok).toBe(false);
+    expect(check({ lag: 0 }).ok).toBe(true);
+  });
+
+  it('counts a moving fetch position as progress', () => {
+    const { pass, check } = fixture();
+    for (let round = 0; round < 10; round += 1) {
+      expect(check({ lag: 9 }, `position ${round}`).ok).toBe(true);
+      pass(5_000);
+    }
+  });
+
+  it('gives a new record after a quiet hour its 10 s', () => {
+    const { pass, check } = fixture();
+    check();
+    pass(3_600_000);
+    expect(check({ movable: 1 }).ok).toBe(true);
+    pass(9_000);
+    expect(check({ movable: 1 }).ok).toBe(true);
+  });
+
+  it('turns red when the fetch loop stands still, with or without known lag', () => {
+    const { pass, check } = fixture();
+    pass(11_000, false);
+    expect(check({ lag: undefined })).toEqual({ ok: false, detail: 'nothing was fetched for 11 s' });
+  });
+
+  it.each(['starting', 'down', 'stopped'] as const)('is red while the consumer is %s', (state) => {
+    const { check } = fixture();
+    expect(check({ state }).ok).toBe(false);
+  });
+});

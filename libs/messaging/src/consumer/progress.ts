@@ -1,0 +1,62 @@
+import type { ReadinessResult } from '#runtime';
+
+/** What the consumer is doing, as seen at one moment. */
+export interface Situation {
+  state: 'starting' | 'running' | 'down' | 'stopped';
+  /** Records that could move now. */
+  movable: number;
+  /** Records in Kafka behind the fetch position of what is not paused on purpose; undefined when unknown. */
+  lag: number | undefined;
+}
+
+const stillMs = 10_000;
+
+/** Whether a consumer makes progress. A heartbeat proves nothing: it goes on beside a stuck handler and a frozen fetch loop. */
+export class Progress {
+  private fetchedAtMs: number;
+  private movedAtMs: number;
+  private waitingSinceMs: number | undefined;
+  private positions = '';
+
+  constructor(private readonly now: () => number = Date.now) {
+    this.fetchedAtMs = now();
+    this.movedAtMs = now();
+  }
+
+  /** The fetch loop went round. */
+  fetched(): void {
+    this.fetchedAtMs = this.now();
+  }
+
+  /** Something was settled, given back, or the assignment is new. */
+  moved(): void {
+    this.movedAtMs = this.now();
+  }
+
+  /** Milliseconds since the fetch loop last went round. */
+  get sinceFetchMs(): number {
+    return this.now() - this.fetchedAtMs;
+  }
+
+  get sinceMoveMs(): number {
+    return this.now() - this.movedAtMs;
+  }
+
+  /** `positions` is any text that changes when a fetch position does. */
+  check({ state, movable, lag }: Situation, positions: string): ReadinessResult {
+    if (positions !== this.positions) this.moved();
+    this.positions = positions;
+    const waiting = movable > 0 || (lag ?? 0) > 0;
+    if (!waiting) this.waitingSinceMs = undefined;
+    else this.waitingSinceMs ??= this.now();
+    if (state === 'down') return { ok: false, detail: 'the consumer ended and is being built again' };
+    if (state === 'stopped') return { ok: false, detail: 'the consumer is stopped' };
+    if (state === 'starting') return { ok: false, detail: 'the consumer has not joined its group yet' };
+    if (this.sinceFetchMs > stillMs) return { ok: false, detail: `nothing was fetched for ${seconds(this.sinceFetchMs)} s` };
+    const still = this.now() - Math.max(this.movedAtMs, this.waitingSinceMs ?? this.now());
+    if (!waiting || still <= stillMs) return { ok: true };
+    return { ok: false, detail: `${Math.max(movable, lag ?? 0)} records wait and none moved for ${seconds(still)} s` };
+  }
+}
+
+const seconds = (ms: number): number => Math.floor(ms / 1_000);
