@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { v7 } from 'uuid';
+import { takeRandom } from './random.js';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -11,6 +11,6 @@ export function newEventId(): string {
 /** Lead reference for people and destinations: `L-` and 16 Crockford base-32 characters (80 random bits). */
 export function newLeadRef(): string {
   let text = 'L-';
-  for (const byte of randomBytes(16)) text += crockford[byte & 31];
+  for (const byte of takeRandom(16)) text += crockford[byte & 31];
   return text;
 }

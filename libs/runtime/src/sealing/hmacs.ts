@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 /** Normalised identity of a person: the first present of e-mail, phone and lead reference counts. */
 export interface PersonIdentity {
@@ -28,13 +28,13 @@ const maxCachedKeys = 3_000;
 
 /** Keyed hashes (HMAC-SHA-256, keys by HKDF) from the master secret of 32 bytes or more. */
 export function hmacs(secret: Buffer): Hmacs {
-  const keys = new Map<string, Buffer>();
-  const keyOf = (organization: string, purpose: Purpose): Buffer => {
+  const keys = new Map<string, KeyObject>();
+  const keyOf = (organization: string, purpose: Purpose): KeyObject => {
     const info = `lead-delivery:${purpose}:${organization}`;
     let key = keys.get(info);
     if (key === undefined) {
       if (keys.size >= maxCachedKeys) keys.clear();
-      key = Buffer.from(hkdfSync('sha256', secret, '', info, 32));
+      key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', info, 32)));
       keys.set(info, key);
     }
     return key;

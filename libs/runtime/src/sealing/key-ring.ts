@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { ConfigError } from '../config/config-error.js';
 import { decodeKey, parseSecretJson } from '../config/secrets.js';
@@ -13,23 +14,23 @@ const fileForm = z.strictObject({ current: z.string().regex(keyId), keys: z.reco
 export class KeyRing {
   private constructor(
     readonly current: string,
-    private readonly keys: ReadonlyMap<string, Buffer>,
+    private readonly keys: ReadonlyMap<string, KeyObject>,
   ) {}
 
   /** Reads `{"current": id, "keys": {id: base64 of 32 bytes}}`. Throws ConfigError without showing any of it. */
   static fromFile(file: string): KeyRing {
     const { current, keys } = parseSecretJson(file, fileForm, '{"current":"k1","keys":{"k1":"<32 bytes as base64>"}}');
-    const decoded = new Map<string, Buffer>();
+    const decoded = new Map<string, KeyObject>();
     for (const [id, text] of Object.entries(keys)) {
       const key = decodeKey(text);
       if (key === undefined) throw wrong(file, `holds a key of the wrong size (${id})`, 'Use 32 random bytes as base64');
-      decoded.set(id, key);
+      decoded.set(id, createSecretKey(key));
     }
     if (!decoded.has(current)) throw wrong(file, 'names a current key that is not among its keys', 'Add that key, or name another');
     return new KeyRing(current, decoded);
   }
 
-  key(id: string): Buffer | undefined {
+  key(id: string): KeyObject | undefined {
     return this.keys.get(id);
   }
 }
