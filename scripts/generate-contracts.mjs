@@ -22,7 +22,10 @@ function tsType(type, records) {
   if (Array.isArray(type)) return type.map((branch) => tsType(branch, records)).join(' | ');
   if (typeof type === 'object') {
     if (type.logicalType === 'timestamp-millis') return 'Date';
-    if (type.type === 'record') return (records.push(type), type.name);
+    if (type.type === 'record') {
+      records.push(type);
+      return type.name;
+    }
     if (type.type === 'array') return `${wrap(tsType(type.items, records))}[]`;
     if (type.type === 'map') return `Record<string, ${tsType(type.values, records)}>`;
     return tsType(type.type, records);

@@ -17,6 +17,9 @@ const apps = Object.entries(compose.services).flatMap(([name, service]) =>
 const environmentOf = (service: { environment?: Record<string, unknown> }): Record<string, string> =>
   Object.fromEntries(Object.entries(service.environment ?? {}).map(([name, value]) => [name, String(value)]));
 
+/** A whole app is loaded to see what it asks for. */
+jest.setTimeout(60_000);
+
 describe('docker-compose.yml', () => {
   it('is a valid Compose file', () => {
     const { validator, problems } = validateCompose(text);
