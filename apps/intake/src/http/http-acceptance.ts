@@ -10,8 +10,7 @@ interface Waiting extends Arrival {
 }
 
 /** Rows per statement and statements at once: where PostgreSQL's group commit stopped gaining in our measurements. */
-const maxBatch = 256;
-const maxInFlight = 3;
+const coalescing = { maxBatch: 256, maxInFlight: 3 };
 /** Requests waiting for a statement; beyond it they would only wait for their deadline. */
 const maxQueued = 5_000;
 
@@ -19,8 +18,8 @@ const maxQueued = 5_000;
 export class HttpAcceptance {
   private readonly coalesced: Coalescer<Waiting, Acceptance>;
 
-  constructor(tools: AcceptTools) {
-    this.coalesced = coalesce({ maxBatch, maxWaitMs: 0, maxInFlight, maxQueued, run: (batch) => acceptInTime(tools, batch) });
+  constructor(tools: AcceptTools, limits: { maxBatch: number; maxInFlight: number } = coalescing) {
+    this.coalesced = coalesce({ ...limits, maxWaitMs: 0, maxQueued, run: (batch) => acceptInTime(tools, batch) });
   }
 
   /** Throws DatabaseUnavailable or CoalescerFull: nothing was saved, or all of it was and the same request will say so. */

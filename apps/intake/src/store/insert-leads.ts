@@ -3,9 +3,9 @@ import type { Sql } from '#runtime';
 import { type Column, columnValues, unnestColumns } from './columns.js';
 import type { NewDelivery, NewLead } from './new-lead.js';
 
-type OfLead<Part> = Part & { eventId: string };
+export type OfLead<Part> = Part & { eventId: string };
 
-const leadColumns: readonly Column<NewLead>[] = [
+export const leadColumns: readonly Column<NewLead>[] = [
   ['event_id', 'uuid', (lead) => lead.eventId],
   ['lead_ref', 'text', (lead) => lead.leadRef],
   ['organization', 'text', (lead) => lead.organization],
@@ -30,7 +30,7 @@ const leadColumns: readonly Column<NewLead>[] = [
   ['sealed', 'bytea', (lead) => lead.sealed.sealed],
 ];
 
-const deliveryColumns: readonly Column<OfLead<NewDelivery>>[] = [
+export const deliveryColumns: readonly Column<OfLead<NewDelivery>>[] = [
   ['event_id', 'uuid', (delivery) => delivery.eventId],
   ['destination', 'text', (delivery) => delivery.destination],
   ['state', 'text', (delivery) => delivery.state],
@@ -38,7 +38,7 @@ const deliveryColumns: readonly Column<OfLead<NewDelivery>>[] = [
   ['code', 'text', (delivery) => delivery.code],
 ];
 
-const outboxColumns: readonly Column<OfLead<OutboxRow>>[] = [
+export const outboxColumns: readonly Column<OfLead<OutboxRow>>[] = [
   ['event_id', 'uuid', (row) => row.eventId],
   ['topic', 'text', (row) => row.topic],
   ['key', 'bytea', (row) => row.key],
@@ -96,8 +96,16 @@ export async function insertLeads(db: Sql, leads: readonly NewLead[]): Promise<{
   return { saved: new Set(rows.map((row) => row.event_id)), now: rows[0]?.now };
 }
 
-export function insertLeadsValues(leads: readonly NewLead[]): Buffer[] {
-  const deliveries = leads.flatMap(({ eventId, deliveries }) => deliveries.map((delivery) => ({ ...delivery, eventId })));
-  const outbox = leads.flatMap(({ eventId, outbox }) => outbox.map((row) => ({ ...row, eventId })));
+function insertLeadsValues(leads: readonly NewLead[]): Buffer[] {
+  const deliveries = leads.flatMap(deliveriesOf);
+  const outbox = leads.flatMap(outboxOf);
   return [...columnValues(leadColumns, leads), ...columnValues(deliveryColumns, deliveries), ...columnValues(outboxColumns, outbox)];
+}
+
+export function deliveriesOf({ eventId, deliveries }: NewLead): OfLead<NewDelivery>[] {
+  return deliveries.map((delivery) => ({ ...delivery, eventId }));
+}
+
+export function outboxOf({ eventId, outbox }: NewLead): OfLead<OutboxRow>[] {
+  return outbox.map((row) => ({ ...row, eventId }));
 }
