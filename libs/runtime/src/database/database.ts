@@ -5,7 +5,7 @@ import { onScrape } from '../metrics/expose.js';
 import { metrics } from '../metrics/metrics.js';
 import { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database-errors.js';
 import { silentLogger } from './silent-logger.js';
-import { checkOut, runStatement } from './statements.js';
+import { checkOut, runStatement, type Statement } from './statements.js';
 
 /** Runs named prepared statements. */
 export interface Sql {
@@ -68,7 +68,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const forgetPool = onScrape(() => reportPool(pool));
   return {
     dataSource,
-    sql: (name, text, values) => single(pool, name, text, values),
+    sql: (name, text, values) => single(pool, { name, text, values }),
     transaction: (fn) => transaction(pool, fn),
     close: async () => {
       forgetPool();
@@ -122,11 +122,11 @@ function poolOf(dataSource: DataSource): pg.Pool {
   return (dataSource.driver as unknown as { master: pg.Pool }).master;
 }
 
-async function single<R>(pool: pg.Pool, name: string, text: string, values: readonly unknown[]): Promise<R[]> {
+async function single<R>(pool: pg.Pool, statement: Statement): Promise<R[]> {
   const { client, release } = await checkOut(pool);
   let broken = true;
   try {
-    const rows = await runStatement<R>(client, name, text, values);
+    const rows = await runStatement<R>(client, statement);
     broken = false;
     return rows;
   } catch (error) {
@@ -137,13 +137,16 @@ async function single<R>(pool: pg.Pool, name: string, text: string, values: read
   }
 }
 
+const plain = (text: string): Statement => ({ name: text, text, values: [] });
+const [begin, commit, rollback] = [plain('begin'), plain('commit'), plain('rollback')];
+
 async function transaction<T>(pool: pg.Pool, fn: (tx: Tx) => Promise<T>): Promise<T> {
   const { client, release } = await checkOut(pool);
   let broken = true;
   try {
-    await runStatement(client, 'begin', 'begin', []);
-    const result = await fn({ sql: (name, text, values) => runStatement(client, name, text, values) });
-    await runStatement(client, 'commit', 'commit', []);
+    await runStatement(client, begin);
+    const result = await fn({ sql: (name, text, values) => runStatement(client, { name, text, values }) });
+    await runStatement(client, commit);
     broken = false;
     return result;
   } catch (error) {
@@ -161,7 +164,7 @@ function isBroken(error: unknown): boolean {
 }
 
 async function rolledBack(client: pg.PoolClient): Promise<boolean> {
-  return runStatement(client, 'rollback', 'rollback', []).then(
+  return runStatement(client, rollback).then(
     () => true,
     () => false,
   );

@@ -18,8 +18,14 @@ export function checkOut(pool: pg.Pool): Promise<Checkout> {
   });
 }
 
+export interface Statement {
+  name: string;
+  text: string;
+  values: readonly unknown[];
+}
+
 /** Runs one named prepared statement on a connection. Throws DatabaseUnavailable or StatementFailed. */
-export function runStatement<R>(client: pg.PoolClient, name: string, text: string, values: readonly unknown[]): Promise<R[]> {
+export function runStatement<R>(client: pg.PoolClient, { name, text, values }: Statement): Promise<R[]> {
   return new Promise<R[]>((resolve, reject) => {
     // The driver's callback form: its promise form captures a stack per call, which shows at thousands of statements a second.
     client.query({ name, text, values: values as unknown[] }, (error: Error | null | undefined, result: { rows: unknown[] }) => {

@@ -18,6 +18,7 @@ export interface Problem {
 export const problemContentType = 'application/problem+json';
 
 /** A problem body. `type` is a slug such as `idempotency-conflict`; on the wire it is `urn:lead-delivery:problem:<slug>`. */
+// eslint-disable-next-line @typescript-eslint/max-params -- status, type and title in this order are how every refusal reads
 export function problem(
   status: number,
   type: string,

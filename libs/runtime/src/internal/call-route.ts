@@ -20,11 +20,11 @@ export type InternalHandler<B extends z.ZodType> = (body: z.infer<B>, context: {
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly safeMessage = true;
+  errors?: FieldProblem[];
   constructor(
     readonly status: number,
     readonly type: string,
     readonly title: string,
-    readonly errors?: FieldProblem[],
   ) {
     super(title);
   }
@@ -59,8 +59,9 @@ export async function callRoute<B extends z.ZodType>({ route, handler, request, 
   if (itemCount(body) > maxItems) throw new Refusal(413, 'too-many-items', `More than ${maxItems} items`);
   const parsed = route.body.safeParse(body);
   if (parsed.success) return handler(parsed.data, { caller });
-  const errors = describeIssues(parsed.error.issues, body).map(({ path, ...rest }) => ({ field: path, ...rest }));
-  throw new Refusal(422, 'invalid', 'The body does not have the right form', errors);
+  const refusal = new Refusal(422, 'invalid', 'The body does not have the right form');
+  refusal.errors = describeIssues(parsed.error.issues, body).map(({ path, ...rest }) => ({ field: path, ...rest }));
+  throw refusal;
 }
 
 function parseJson(text: string): unknown {

@@ -51,7 +51,7 @@ export async function startInternalServer(options: InternalServerOptions): Promi
     let status = 200;
     try {
       if (caller === undefined) throw new Refusal(401, 'unauthorized', 'The bearer token is missing or unknown');
-      send(response, 200, 'application/json', JSON.stringify(await route(request, caller)));
+      send(response, json(200, await route(request, caller)));
     } catch (error) {
       const refusal = Refusal.from(error);
       status = refusal.status;
@@ -79,11 +79,11 @@ export async function startInternalServer(options: InternalServerOptions): Promi
 }
 
 async function answerOpen(path: string, readiness: readonly ReadinessCheck[], response: ServerResponse): Promise<boolean> {
-  if (path === '/health/live') send(response, 200, 'application/json', '{"live":true}');
+  if (path === '/health/live') send(response, json(200, { live: true }));
   else if (path === '/health/ready') {
     const report = await readinessReport(readiness);
-    send(response, report.ready ? 200 : 503, 'application/json', JSON.stringify(report));
-  } else if (path === '/metrics') send(response, 200, registry.contentType, await metricsText());
+    send(response, json(report.ready ? 200 : 503, report));
+  } else if (path === '/metrics') send(response, { status: 200, contentType: registry.contentType, body: await metricsText() });
   else return false;
   return true;
 }
@@ -91,10 +91,19 @@ async function answerOpen(path: string, readiness: readonly ReadinessCheck[], re
 function refuse(response: ServerResponse, { status, type, title, errors }: Refusal): void {
   if (status === 413) response.setHeader('connection', 'close');
   if (status === 503) response.setHeader('retry-after', '1');
-  send(response, status, problemContentType, JSON.stringify(problem(status, type, title, errors === undefined ? {} : { errors })));
+  const body = JSON.stringify(problem(status, type, title, errors === undefined ? {} : { errors }));
+  send(response, { status, contentType: problemContentType, body });
 }
 
-function send(response: ServerResponse, status: number, contentType: string, body: string): void {
+const json = (status: number, value: unknown): Answer => ({ status, contentType: 'application/json', body: JSON.stringify(value) });
+
+interface Answer {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+function send(response: ServerResponse, { status, contentType, body }: Answer): void {
   response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' });
   response.end(body);
 }

@@ -35,7 +35,7 @@ export function redact(fields: LogFields): Record<string, unknown> {
  * What of an error cannot hold data: its name, its code and where it happened. A message may quote a value (drivers do), so only errors
  * that promise otherwise by `safeMessage: true` keep theirs.
  */
-export function reduceError(error: unknown, depth = 1): ReducedError {
+function reduceError(error: unknown, depth = 1): ReducedError {
   if (typeof error !== 'object' || error === null) return { name: typeof error };
   const { name, code, message, stack, constraint, cause, safeMessage } = error as Record<string, unknown>;
   const reduced: ReducedError = { name: identifier(name) ?? 'Error' };

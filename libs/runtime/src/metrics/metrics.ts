@@ -13,7 +13,7 @@ const gauge = <L extends string>(name: string, help: string, labelNames: readonl
   return created;
 };
 
-const histogram = <L extends string>(name: string, help: string, buckets: number[], labelNames: readonly L[] = []) =>
+const histogram = <L extends string>(name: string, help: string, { buckets, labelNames = [] }: { buckets: number[]; labelNames?: L[] }) =>
   new Histogram<L>({ name, help, labelNames, buckets, registers: [registry] });
 
 const callSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -29,9 +29,10 @@ const messagingSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75,
 export const metrics = {
   // intake
   intakeRequests: counter('leads_intake_requests_total', 'Leads handed in, by outcome.', ['source', 'outcome']),
-  intakeDuration: histogram('leads_intake_duration_seconds', 'Time to an answer (http) or a settled record (kafka).', callSeconds, [
-    'door',
-  ]),
+  intakeDuration: histogram('leads_intake_duration_seconds', 'Time to an answer (http) or a settled record (kafka).', {
+    buckets: callSeconds,
+    labelNames: ['door'],
+  }),
   intakeRejected: counter('leads_intake_rejected_total', 'Records of the topic leads stored as rejected, by failure class.', ['reason']),
   authFailures: counter('leads_auth_failures_total', 'Requests without a valid source key; source is "unknown" where no key fits.', [
     'source',
@@ -43,7 +44,7 @@ export const metrics = {
   outboxPending: gauge('leads_outbox_pending', 'Outbox rows not yet published.'),
   outboxOldestAge: gauge('leads_outbox_oldest_age_seconds', 'Age of the oldest outbox row not yet published.'),
   outboxParked: gauge('leads_outbox_parked', 'Outbox rows that Kafka will never take; each needs a person.'),
-  relayPublish: histogram('leads_relay_publish_seconds', 'Duration of one publish request.', callSeconds),
+  relayPublish: histogram('leads_relay_publish_seconds', 'Duration of one publish request.', { buckets: callSeconds }),
   relayPublished: counter('leads_relay_published_total', 'Outbox rows published.', ['topic']),
   relayRefusals: counter('leads_relay_refusals_total', 'Publish requests refused or failed.', ['topic', 'reason']),
   relayStopped: gauge('leads_relay_stopped', '1 while publishing to the topic is stopped because Kafka refuses or does not answer.', [
@@ -53,7 +54,10 @@ export const metrics = {
   // consumer
   messagesConsumed: counter('messaging_client_consumed_messages_total', 'Records fetched.', ['group', 'topic']),
   messagesSent: counter('messaging_client_sent_messages_total', 'Records acknowledged by Kafka.', ['topic']),
-  processDuration: histogram('messaging_process_duration_seconds', 'From fetch to settled.', messagingSeconds, ['group']),
+  processDuration: histogram('messaging_process_duration_seconds', 'From fetch to settled.', {
+    buckets: messagingSeconds,
+    labelNames: ['group'],
+  }),
   decodeFailures: counter('leads_decode_failures_total', 'Records that could not be decoded.', ['group', 'reason']),
   consumerUnsettled: gauge('leads_consumer_unsettled', 'Records fetched and not yet settled.', ['group']),
   consumerPaused: gauge('leads_consumer_paused', '1 while the group is paused for this reason.', ['group', 'reason']),
@@ -62,14 +66,23 @@ export const metrics = {
     'topic',
   ]),
   consumerRestarts: counter('leads_consumer_restarts_total', 'Consumers rebuilt after a crash.', ['group']),
-  retryOverdue: histogram('leads_retry_overdue_seconds', 'How long after its due time a tier handed a record on.', callSeconds, ['tier']),
+  retryOverdue: histogram('leads_retry_overdue_seconds', 'How long after its due time a tier handed a record on.', {
+    buckets: callSeconds,
+    labelNames: ['tier'],
+  }),
 
   // delivery engine
   inboxDuplicates: counter('leads_inbox_duplicates_total', 'Records that met a live lease or a finished row.', ['consumer']),
   attempts: counter('leads_attempts_total', 'Calls of a destination, by outcome.', ['destination', 'outcome', 'error_class']),
-  attemptDuration: histogram('leads_attempt_duration_seconds', 'Duration of one call of a destination.', callSeconds, ['destination']),
-  attemptsPerLead: histogram('leads_attempts_per_lead', 'Attempts of a delivery when it ended.', [1, 2, 3, 4, 6, 10, 20], ['destination']),
-  e2e: histogram('leads_e2e_seconds', 'From submitted_at to delivered.', journeySeconds, ['destination']),
+  attemptDuration: histogram('leads_attempt_duration_seconds', 'Duration of one call of a destination.', {
+    buckets: callSeconds,
+    labelNames: ['destination'],
+  }),
+  attemptsPerLead: histogram('leads_attempts_per_lead', 'Attempts of a delivery when it ended.', {
+    buckets: [1, 2, 3, 4, 6, 10, 20],
+    labelNames: ['destination'],
+  }),
+  e2e: histogram('leads_e2e_seconds', 'From submitted_at to delivered.', { buckets: journeySeconds, labelNames: ['destination'] }),
   crmResponses: counter('leads_crm_responses_total', 'Answers of a destination: 2xx, 4xx, 5xx or none.', ['destination', 'status_class']),
   deliveriesInFlight: gauge('leads_deliveries_in_flight', 'Calls under way.', ['destination']),
   deliveries: gauge('leads_deliveries', 'Unfinished deliveries by state.', ['destination', 'state']),

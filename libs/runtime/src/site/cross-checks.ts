@@ -60,7 +60,11 @@ export function crossCheck(document: unknown): ConfigProblem[] {
     ...site.routing.flatMap((rule, index) => checkRule(site, rule, `routing[${index}]`)),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),
     ...Object.entries(site.policies).flatMap(([name, { deadline, max_age: maxAge }]) =>
-      when(deadline > maxAge, `policies.${name}.max_age`, 'is shorter than the deadline', 'Make it at least as long as deadline'),
+      when(deadline > maxAge, {
+        path: `policies.${name}.max_age`,
+        problem: 'is shorter than the deadline',
+        fix: 'Make it at least as long as deadline',
+      }),
     ),
   ];
 }
@@ -73,11 +77,15 @@ function checkSources(sources: Source[]): ConfigProblem[] {
     const twice = id !== undefined && organization !== undefined && names.has(name);
     names.add(name);
     return [
-      ...when(twice, `sources[${index}].id`, 'is used twice in its organization', 'Give it another id'),
+      ...when(twice, { path: `sources[${index}].id`, problem: 'is used twice in its organization', fix: 'Give it another id' }),
       ...hashes.flatMap((hash, position) => {
         const known = keys.has(hash);
         keys.add(hash);
-        return when(known, `sources[${index}].key_hashes[${position}]`, 'is used twice', 'Give every source keys of its own');
+        return when(known, {
+          path: `sources[${index}].key_hashes[${position}]`,
+          problem: 'is used twice',
+          fix: 'Give every source keys of its own',
+        });
       }),
     ];
   });
@@ -94,15 +102,18 @@ function checkRule(site: Readable, rule: Rule, path: string): ConfigProblem[] {
     ...mustExist({ default: true, ...site.policies }, rule.policy, `${path}.policy`),
     ...mustExist(site.channels, rule.chat, `${path}.chat`),
     ...mustExist(site.owners, rule.owner, `${path}.owner`),
-    ...when(!site.sources.some(fits), `${path}.match`, 'fits no source', 'Name an organization and a source that stand under sources'),
-    ...when(hasTwins(rule.destinations), at, 'names a destination twice', 'Name each destination once'),
-    ...when(primaries > 1, at, 'has more than one primary destination', 'Keep primary: true on one of them'),
-    ...when(
-      rule.chat !== undefined && primaries === 0,
-      at,
-      'has a chat but no primary destination',
-      'Set primary: true on the destination whose outcome the chat is told',
-    ),
+    ...when(!site.sources.some(fits), {
+      path: `${path}.match`,
+      problem: 'fits no source',
+      fix: 'Name an organization and a source that stand under sources',
+    }),
+    ...when(hasTwins(rule.destinations), { path: at, problem: 'names a destination twice', fix: 'Name each destination once' }),
+    ...when(primaries > 1, { path: at, problem: 'has more than one primary destination', fix: 'Keep primary: true on one of them' }),
+    ...when(rule.chat !== undefined && primaries === 0, {
+      path: at,
+      problem: 'has a chat but no primary destination',
+      fix: 'Set primary: true on the destination whose outcome the chat is told',
+    }),
   ];
 }
 
@@ -114,17 +125,22 @@ function checkDestination(destination: Destination, path: string): ConfigProblem
       .map((kind) => `${path}.${field}.${kind}`),
   );
   return [
-    ...when(hasTwins(operations), `${path}.operations`, 'names an operation twice', 'Name each operation once'),
-    ...strangers.flatMap((at) => when(true, at, 'is no operation of this destination', 'Name one of its operations')),
-    ...Object.entries(lookup).flatMap(([kind, template]) =>
-      when(
-        hasUnknownPlaceholder(template),
-        `${path}.lookup.${kind}`,
-        'has an unknown placeholder',
-        `Use ${lookupPlaceholders.map((name) => `{${name}}`).join(', ')}`,
-      ),
+    ...when(hasTwins(operations), { path: `${path}.operations`, problem: 'names an operation twice', fix: 'Name each operation once' }),
+    ...strangers.flatMap((at) =>
+      when(true, { path: at, problem: 'is no operation of this destination', fix: 'Name one of its operations' }),
     ),
-    ...when(connectMs > timeoutMs, `${path}.connect_timeout_ms`, 'is longer than timeout_ms', 'Make it at most timeout_ms'),
+    ...Object.entries(lookup).flatMap(([kind, template]) =>
+      when(hasUnknownPlaceholder(template), {
+        path: `${path}.lookup.${kind}`,
+        problem: 'has an unknown placeholder',
+        fix: `Use ${lookupPlaceholders.map((name) => `{${name}}`).join(', ')}`,
+      }),
+    ),
+    ...when(connectMs > timeoutMs, {
+      path: `${path}.connect_timeout_ms`,
+      problem: 'is longer than timeout_ms',
+      fix: 'Make it at most timeout_ms',
+    }),
   ];
 }
 
@@ -139,9 +155,9 @@ function hasTwins(names: string[]): boolean {
 function mustExist(map: Record<string, unknown>, name: string | undefined, path: string): ConfigProblem[] {
   const known = Object.keys(map);
   const fix = known.length > 0 ? `Use one of: ${known.join(', ')}` : 'Define it';
-  return when(name !== undefined && !Object.hasOwn(map, name), path, 'names something that does not exist', fix);
+  return when(name !== undefined && !Object.hasOwn(map, name), { path, problem: 'names something that does not exist', fix });
 }
 
-function when(wrong: boolean, path: string, problem: string, fix: string): ConfigProblem[] {
-  return wrong ? [{ path, problem, fix }] : [];
+function when(wrong: boolean, problem: ConfigProblem): ConfigProblem[] {
+  return wrong ? [problem] : [];
 }

@@ -19,6 +19,14 @@ const kinds: Record<SpanKind, OtelKind> = {
   consumer: OtelKind.CONSUMER,
 };
 
+export interface SpanIdentity {
+  name: string;
+  context: TraceContext;
+  resource: Resource;
+  /** Called once, with the finished span. */
+  onEnd(span: RecordedSpan): void;
+}
+
 /**
  * A sampled span. It implements the SDK's ReadableSpan itself, so that it goes to the SDK's batch exporter without the SDK's tracer,
  * context manager and limits, which cost several times as much.
@@ -43,13 +51,16 @@ export class RecordedSpan implements Span, ReadableSpan {
   private readonly clockOffsetMs = Date.now() - performance.now();
   private readonly otelContext: SpanContext;
 
-  constructor(
-    readonly name: string,
-    readonly context: TraceContext,
-    readonly resource: Resource,
-    private readonly onEnd: (span: RecordedSpan) => void,
-    options: SpanOptions,
-  ) {
+  readonly name: string;
+  readonly context: TraceContext;
+  readonly resource: Resource;
+  private readonly onEnd: (span: RecordedSpan) => void;
+
+  constructor({ name, context, resource, onEnd }: SpanIdentity, options: SpanOptions) {
+    this.name = name;
+    this.context = context;
+    this.resource = resource;
+    this.onEnd = onEnd;
     this.kind = kinds[options.kind];
     this.otelContext = spanContext(context, false);
     if (options.parent !== undefined) this.parentSpanContext = spanContext(options.parent, true);

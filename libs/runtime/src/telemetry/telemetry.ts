@@ -63,7 +63,7 @@ interface StartArgs {
 function startSpan({ name, options, ratio, processor, resource }: StartArgs): Span {
   const context = childOrRoot(options.parent, ratio);
   if (processor === undefined || !context.sampled) return new UnrecordedSpan(context);
-  return new RecordedSpan(name, context, resource, (span) => processor.onEnd(span), options);
+  return new RecordedSpan({ name, context, resource, onEnd: (span) => processor.onEnd(span) }, options);
 }
 
 function childOrRoot(parent: TraceContext | undefined, ratio: number): TraceContext {
