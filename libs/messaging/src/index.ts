@@ -20,12 +20,7 @@ export type {
 } from './kafka/ports.js';
 export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outboxDdl, outboxInsert, outboxLanes } from './outbox/outbox.js';
 export { createRelay, type Relay, type RelayOptions } from './relay/relay.js';
-export {
-  connectMessaging,
-  MessagingStrategy,
-  type MessagingStrategyOptions,
-  type Subscription,
-} from './strategy/messaging-strategy.js';
+export { MessagingStrategy, type MessagingStrategyOptions, type Subscription } from './strategy/messaging-strategy.js';
 export { OriginalErrors } from './strategy/original-errors.js';
 export type { EventDecoder } from './strategy/reader.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';

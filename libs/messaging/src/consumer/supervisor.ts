@@ -40,7 +40,7 @@ export class Supervisor {
 
   /** Ends the running member as if it had crashed. */
   fail(error: unknown): void {
-    this.endCurrent?.(error instanceof Error ? error : new Error('A consumer failed with something that is no error'));
+    this.endCurrent?.(error instanceof Error ? error : new Error('A handler failed with something that is no error', { cause: error }));
   }
 
   /** Ends the member, leaving the group, and builds no other. */

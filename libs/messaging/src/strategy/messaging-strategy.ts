@@ -1,12 +1,11 @@
-import type { INestApplication, INestMicroservice } from '@nestjs/common';
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
 import { isObservable, lastValueFrom } from 'rxjs';
 import type { EventDescriptor } from '#contracts';
 import type { Logger, ReadinessCheck } from '#runtime';
 import { createGroupConsumer, type GroupConsumer } from '../consumer/group-consumer.js';
+import type { ConsumedRecord } from '../consumer/record.js';
 import type { KafkaPort } from '../kafka/ports.js';
 import { handlerProblems } from './handler-problems.js';
-import { OriginalErrors } from './original-errors.js';
 import { type EventDecoder, Reader } from './reader.js';
 import type { Received, ReceivedContext } from './received.js';
 
@@ -19,6 +18,8 @@ export interface Subscription {
   /** Retry tiers among this group's topics; also subscribed. */
   tierTopics?: readonly string[];
   event: EventDescriptor<unknown>;
+  /** Told from the headers alone: a record that is not wanted is settled without being decoded. Default: every record is wanted. */
+  wants?(record: ConsumedRecord): boolean;
   maxUnsettled?: number;
 }
 
@@ -41,7 +42,8 @@ interface Bound {
 
 /**
  * Nest transport: ordinary @EventPattern methods that get `Received<E>[]` and `ReceivedContext`. A handler that throws (or whose promise
- * or Observable fails) commits nothing: its group starts again from the committed offset after a growing pause, red meanwhile.
+ * or Observable fails) commits nothing: its group starts again from the committed offset after a growing pause, red meanwhile. Controllers
+ * carry `@UseFilters(OriginalErrors)`, so that what they threw is what is logged.
  */
 export class MessagingStrategy extends Server implements CustomTransportStrategy {
   /** What a handler throws comes to us; Nest need not log it. */
@@ -91,7 +93,7 @@ export class MessagingStrategy extends Server implements CustomTransportStrategy
 
   private bind(subscription: Subscription): Bound {
     const { kafka, codec, sessionTimeoutMs, commitEveryMs, logger } = this.options;
-    const { group, pattern, topics, tierTopics = [], event, maxUnsettled } = subscription;
+    const { group, pattern, topics, tierTopics = [], event, wants, maxUnsettled } = subscription;
     const context: ReceivedContext = { group, pattern };
     const consumer = createGroupConsumer({
       kafka,
@@ -107,7 +109,7 @@ export class MessagingStrategy extends Server implements CustomTransportStrategy
     const onReceived = (received: Received<unknown>[]): void => {
       this.handle(received, context).catch((error: unknown) => consumer.fail(error));
     };
-    const reader = new Reader({ codec, event, consumer, onReceived, logger });
+    const reader = new Reader({ codec, event, wants, consumer, onReceived, logger });
     return { subscription, consumer };
   }
 
@@ -116,11 +118,4 @@ export class MessagingStrategy extends Server implements CustomTransportStrategy
     const result: unknown = await handler(received, context);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
   }
-}
-
-/** Connects the strategy to an application so that the errors of its handlers arrive as they were thrown. */
-export function connectMessaging(app: INestApplication, strategy: MessagingStrategy): INestMicroservice {
-  const microservice = app.connectMicroservice({ strategy }, { inheritAppConfig: false });
-  microservice.useGlobalFilters(new OriginalErrors());
-  return microservice;
 }

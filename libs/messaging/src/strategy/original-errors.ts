@@ -2,8 +2,8 @@ import { type ArgumentsHost, Catch, type RpcExceptionFilter } from '@nestjs/comm
 import { type Observable, throwError } from 'rxjs';
 
 /**
- * Nest's own filter replaces what a handler threw by "Internal server error" and prints the original. With this filter the original reaches
- * the strategy, which logs it redacted and commits nothing.
+ * For controllers with @EventPattern handlers: `@UseFilters(OriginalErrors)`. Nest's own filter replaces what a handler threw by "Internal
+ * server error" and prints the original; with this one the original reaches the strategy, which logs it redacted and commits nothing.
  */
 @Catch()
 export class OriginalErrors implements RpcExceptionFilter {

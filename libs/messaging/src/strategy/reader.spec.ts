@@ -5,7 +5,7 @@ import { eventually } from '#testkit';
 import { DecodeError, RegistryUnavailable } from '../codec/errors.js';
 import { KafkaRecord } from '../consumer/kafka-record.js';
 import type { Receipt } from '../consumer/record.js';
-import { Reader } from './reader.js';
+import { Reader, type ReaderOptions } from './reader.js';
 import type { Received } from './received.js';
 
 const event: EventDescriptor<string> = { name: 'e', topic: 't', subject: 't-value', schemaVersion: 1, schema: '"string"' };
@@ -27,13 +27,14 @@ function receipt(value: string | null, partition = 0, traceparent?: string): Tes
 }
 
 /** Decodes text; what begins with `unknown` depends on the registry. */
-function fixture() {
+function fixture(extra: Pick<ReaderOptions<string>, 'wants'> = {}) {
   const state = { registry: 'up' as 'up' | 'down' | 'slow' | 'broken', asked: 0, paused: new Set<string>(), failures: [] as unknown[] };
   const got: Received<string>[] = [];
   const reader = new Reader<string>({
     event,
     logger,
     firstPauseMs: 2,
+    ...extra,
     codec: {
       decode: <E>(_event: EventDescriptor<E>, bytes: Buffer | null): E | Promise<E> => {
         const text = bytes?.toString();
@@ -122,6 +123,16 @@ describe('Reader', () => {
     reader.take([receipt('unknown')]);
     await eventually('a failure', () => state.failures.length === 1);
     expect(events()).toEqual([]);
+  });
+
+  it('settles what is not wanted without decoding it', () => {
+    const settled: string[] = [];
+    const { got, reader } = fixture({ wants: ({ value }) => value?.toString() !== 'garbage' });
+    const unwanted = receipt('garbage');
+    unwanted.settle = () => void settled.push('garbage');
+    reader.take([receipt('a'), unwanted, receipt('b')]);
+    expect(settled).toEqual(['garbage']);
+    expect(got).toHaveLength(2);
   });
 
   it("gives each record its own producer's trace, and none for a malformed one", () => {

@@ -3,7 +3,7 @@ import type { EventDescriptor } from '#contracts';
 import { type Logger, metrics, parseTraceContext, type TraceContext } from '#runtime';
 import { DecodeError, RegistryUnavailable } from '../codec/errors.js';
 import type { GroupConsumer } from '../consumer/group-consumer.js';
-import type { Receipt } from '../consumer/record.js';
+import type { ConsumedRecord, Receipt } from '../consumer/record.js';
 import type { ReadResult, Received } from './received.js';
 
 /** The decoding half of the codec. */
@@ -16,6 +16,8 @@ export interface ReaderOptions<E> {
   codec: EventDecoder;
   event: EventDescriptor<E>;
   consumer: Pick<GroupConsumer, 'group' | 'pause' | 'resume' | 'fail'>;
+  /** A record that is not wanted is settled unread. */
+  wants?(record: ConsumedRecord): boolean;
   /** Gets what was read, in offset order per partition. */
   onReceived(received: Received<E>[]): void;
   logger: Logger;
@@ -38,7 +40,11 @@ export class Reader<E> {
 
   take(receipts: Receipt[]): void {
     const read: Received<E>[] = [];
-    for (const receipt of receipts) this.readInto(read, receipt);
+    const { wants } = this.options;
+    for (const receipt of receipts) {
+      if (wants?.(receipt.record) === false) receipt.settle();
+      else this.readInto(read, receipt);
+    }
     if (read.length > 0) this.options.onReceived(read);
   }
 
