@@ -10,7 +10,7 @@ import { LeaseKeeper } from './lease-keeper.js';
 import { type Call, conclude, type Rest } from './policy/conclude.js';
 import { Reporter } from './reporter.js';
 import { Retries } from './retries.js';
-import { Sender } from './sender.js';
+import { Sender, type Sent } from './sender.js';
 import { appendLostLease } from './sql/append-attempt.js';
 import type { ClaimResult } from './sql/claim.js';
 import { DatabaseAway } from './sql/database-away.js';
@@ -178,8 +178,12 @@ export class DeliveryEngine<E> {
     return this.#finish(work, [], 'erased').then(() => ended);
   }
 
-  async #send(work: Work<E>, payload?: LeadPayload) {
-    return this.#mustWait(work) ? ('parked' as const) : this.#sender.send(work, payload);
+  async #send(work: Work<E>, payload?: LeadPayload): Promise<Sent | 'parked'> {
+    if (this.#mustWait(work)) return 'parked';
+    const sent = await this.#sender.send(work, payload);
+    // Before the place in the bulkhead is given back: whoever waits for it must find the gate closed.
+    if (sent.calls.at(-1)?.verdict.state === 'waiting') this.#gate.close('destination');
+    return sent;
   }
 
   #mustWait(work: Work<E>): boolean {
@@ -214,7 +218,8 @@ export class DeliveryEngine<E> {
     if (claim.kind === 'refused') {
       this.#deadLetters.send(work.received.receipt, { class: 'invalid', code: 'unstorable' });
     } else if (claim.kind === 'not_due' && claim.waitMs <= retryTierMs['5m']) {
-      this.#retries.later(work, claim.waitMs);
+      if (work.retry) this.#retries.later(work, claim.waitMs);
+      else work.received.receipt.redeliverIn(claim.waitMs);
     } else if (claim.kind !== 'leased' || !this.#retries.elsewhere(work)) {
       metrics.inboxDuplicates.inc({ consumer: this.#options.target.name });
       this.#drop(work, claim.kind === 'closed' && claim.state === 'succeeded');
@@ -231,7 +236,6 @@ export class DeliveryEngine<E> {
   async #finish(work: Work<E>, calls: Call[], rest: Rest): Promise<void> {
     const conclusion = conclude(work.operations, calls, rest);
     const again = conclusion.state === 'waiting' || conclusion.state === 'pending';
-    if (conclusion.state === 'waiting') this.#gate.close('destination');
     const record = toRecord(work, conclusion, this.#options.target);
     const won = (await this.#statements.record(record)) || (await this.#late(work, record));
     if (won && record.outbox.length > 0) this.#options.relayWake();
@@ -239,6 +243,7 @@ export class DeliveryEngine<E> {
     if (!won || !again) return this.#drop(work, won && conclusion.state === 'delivered');
     this.#keeper.drop(work);
     work.received.receipt.settle();
+    work.retry = true;
     work.attemptId = crypto.randomUUID();
     if (conclusion.state === 'waiting') this.#retries.failed(work, conclusion.delayMs ?? 0);
     else this.#enqueue(work);

@@ -16,7 +16,7 @@ const lookAgainMs = 500;
 const elsewhereMs = 1_000;
 
 /**
- * Deliveries of this process that wait for their next attempt, and records that came before their time. While the destination is paused
+ * Deliveries of this process that wait for their next attempt; their receipts are settled. While the destination is paused
  * because its calls fail, the waiting ones are its probes, one at a time; the first that gets through ends the pause. Should this process
  * die, the rows stay and the sweeper wakes them.
  */
