@@ -10,6 +10,7 @@ export const jvmFlags = (heapMb: number): string[] => [
   '-XX:TieredStopAtLevel=1',
   '-XX:ReservedCodeCacheSize=64m',
   '-Xss512k',
+  '-XX:-UsePerfData',
   '-Xshare:auto',
   '-Djava.awt.headless=true',
 ];

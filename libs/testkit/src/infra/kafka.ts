@@ -18,7 +18,8 @@ export interface KafkaOptions {
 }
 
 // One node that is broker and controller. Replication factors of 1 because there is one; no wait before a group's first rebalance; short
-// sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions; no topic by accident.
+// sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions, nor a killed broker for its own; no topic by
+// accident.
 const serverProperties = ({ dir, port, controllerPort }: KafkaOptions): string => `process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:${controllerPort}
@@ -41,6 +42,9 @@ share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=500
+metadata.max.idle.interval.ms=0
+broker.heartbeat.interval.ms=1000
+broker.session.timeout.ms=4000
 num.network.threads=2
 num.io.threads=4
 num.recovery.threads.per.data.dir=2
