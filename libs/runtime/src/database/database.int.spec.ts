@@ -160,7 +160,7 @@ describe('a database that goes away', () => {
   });
 
   it('gives DatabaseUnavailable to who waits too long for a connection, not to who has one', async () => {
-    const small = await open({ poolSize: 1, acquireTimeoutMs: 50 });
+    const small = await open({ poolSize: 1, acquireTimeoutMs: 1_000 });
     try {
       await small.transaction(async (tx) => {
         await expect(small.sql('one', 'select 1 as one', [])).rejects.toMatchObject({

@@ -65,7 +65,8 @@ export class RecordedSpan implements Span, ReadableSpan {
     this.otelContext = spanContext(context, false);
     if (options.parent !== undefined) this.parentSpanContext = spanContext(options.parent, true);
     this.links = (options.links ?? []).map(({ context: linked, attributes }) => ({
-      context: spanContext(linked, true),
+      // Without tracestate: a link leads to a caller that is not trusted, whose text must not reach the viewer.
+      context: spanContext({ ...linked, tracestate: undefined }, true),
       attributes: attributes === undefined ? {} : copyInto({}, attributes),
     }));
     if (options.attributes !== undefined) copyInto(this.attributes, options.attributes);
