@@ -101,14 +101,15 @@ export class KafkajsAdmin implements AdminPort {
 
   async recordTimes(positions: readonly TopicPartitionOffset[]): Promise<RecordTime[]> {
     const topics = [...new Set(positions.map(({ topic }) => topic))];
+    if (topics.length === 0) return [];
     return this.pool.patiently('reading record times', timeoutMs, async () => {
-      const leaders = topics.length === 0 ? [] : [...(await this.leaders(topics))];
-      const asked = leaders.flatMap(([broker, led]) =>
-        positions
-          .filter(({ topic, partition }) => led.some((own) => own.topic === topic && own.partition === partition))
-          .map((position) => recordTime(broker, position)),
-      );
-      return (await Promise.all(asked)).filter((time) => time !== undefined);
+      const times: RecordTime[] = [];
+      for (const [broker, led] of await this.leaders(topics)) {
+        const asked = positions.filter(({ topic, partition }) => led.some((own) => own.topic === topic && own.partition === partition));
+        // One after the other: kafkajs opens a connection of its own for fetches, and leaks all but one when several are first at once.
+        for (const position of asked) times.push(...(await recordTime(broker, position)));
+      }
+      return times;
     });
   }
 

@@ -11,12 +11,12 @@ const readUncommitted = 0;
 /**
  * When the record at an offset (or the first one kept after it) was written. One request per partition, since only the first partition
  * of a request gets its batch regardless of its size.
- * @returns undefined where nothing is there any more
+ * @returns an empty list where nothing is there any more
  */
-export async function recordTime(broker: Broker, position: TopicPartitionOffset): Promise<RecordTime | undefined> {
+export async function recordTime(broker: Broker, position: TopicPartitionOffset): Promise<RecordTime[]> {
   const messages = await fetchBatch(broker, position);
   const record = messages.find((message) => BigInt(message.offset) >= position.offset);
-  return record === undefined ? undefined : { ...position, timestampMs: Number(record.timestamp) };
+  return record === undefined ? [] : [{ ...position, timestampMs: Number(record.timestamp) }];
 }
 
 async function fetchBatch(broker: Broker, { topic, partition, offset }: TopicPartitionOffset) {
