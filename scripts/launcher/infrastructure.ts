@@ -80,7 +80,7 @@ async function startCompose({ root, runDir, ports, progress, onCompose }: Infras
     POSTGRES_PORT: String(ports.postgres),
     POSTGRES_PASSWORD: password,
   };
-  await compose(root, project, ['up', '--detach', '--wait', 'postgres', 'kafka', 'registry'], env);
+  await compose(['--project-name', project, 'up', '--detach', '--wait', 'postgres', 'kafka', 'registry'], root, env);
   return {
     kafkaBrokers: `127.0.0.1:${ports.kafka}`,
     schemaRegistry: registryUrl(ports.registry),
@@ -90,10 +90,9 @@ async function startCompose({ root, runDir, ports, progress, onCompose }: Infras
 
 /** Stops the containers of an instance; with `forget` their data goes too. */
 export async function stopCompose(root: string, project: string, { forget }: { forget: boolean }): Promise<void> {
-  await compose(root, project, forget ? ['down', '--volumes'] : ['down'], process.env);
+  await compose(['--project-name', project, 'down', ...(forget ? ['--volumes'] : [])], root);
 }
 
-async function compose(root: string, project: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const file = join(root, 'docker-compose.yml');
-  await promisify(execFile)('docker', ['compose', '--project-name', project, '--file', file, ...args], { env, cwd: root });
+async function compose(args: string[], root: string, env = process.env): Promise<void> {
+  await promisify(execFile)('docker', ['compose', '--file', join(root, 'docker-compose.yml'), ...args], { env, cwd: root });
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { isRunning, type Program, pause, type RunningProgram, startProgram, stopProcess } from '#testkit';
 
 /** Times in ms. */
-export const supervision = {
+const supervision = {
   /** Pause before a child is started again: this, doubled at each further end in a row. */
   firstPauseMs: 250,
   longestPauseMs: 10_000,

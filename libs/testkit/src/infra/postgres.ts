@@ -46,7 +46,7 @@ export const postgresUrl = (port: number, password: string, database: string): s
 export async function preparePostgres(options: PostgresOptions): Promise<Program> {
   const user = unprivilegedUser();
   const { dir, binaries } = reachablePlace(options.dir, await bundledBinaries(), user);
-  if (!existsSync(join(dir, 'PG_VERSION'))) initialise(dir, binaries.initdb, options.password, user);
+  if (!existsSync(join(dir, 'PG_VERSION'))) initialise({ dir, initdb: binaries.initdb, password: options.password, user });
   return {
     name: 'postgres',
     command: binaries.postgres,
@@ -80,7 +80,14 @@ function unprivilegedUser(): { uid: number; gid: number } | undefined {
   throw new Error('PostgreSQL refuses to run as root and neither an account "postgres" nor "nobody" exists: add one, or set DATABASE_URL');
 }
 
-function initialise(dir: string, initdb: string, password: string, user?: { uid: number; gid: number }): void {
+interface Initialising {
+  dir: string;
+  initdb: string;
+  password: string;
+  user: { uid: number; gid: number } | undefined;
+}
+
+function initialise({ dir, initdb, password, user }: Initialising): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const passwordFile = join(dirname(dir), '.initdb-password');
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });

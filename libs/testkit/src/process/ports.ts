@@ -1,4 +1,4 @@
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 
 /** True when something listens on the port of this machine. */
 export function portTaken(port: number, host = '127.0.0.1'): Promise<boolean> {
@@ -6,19 +6,6 @@ export function portTaken(port: number, host = '127.0.0.1'): Promise<boolean> {
     const server = createServer();
     server.once('error', () => resolve(true));
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(false)));
-  });
-}
-
-/** True when the port accepts a connection. */
-export function portOpen(port: number, host = '127.0.0.1'): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host });
-    const done = (open: boolean): void => {
-      socket.destroy();
-      resolve(open);
-    };
-    socket.once('connect', () => done(true));
-    socket.once('error', () => done(false));
   });
 }
 

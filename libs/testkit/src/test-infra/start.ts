@@ -16,7 +16,7 @@ export interface TestInfra extends Connections {
 }
 
 /** Folder of the shared test infrastructure; LD_TEST_INFRA names another one. */
-export const testInfraDir = (): string => process.env.LD_TEST_INFRA ?? join(projectRoot(), '.cache', 'test-infra');
+const testInfraDir = (): string => process.env.LD_TEST_INFRA ?? join(projectRoot(), '.cache', 'test-infra');
 
 export const testInfraFile = (): string => join(testInfraDir(), 'infra.json');
 
