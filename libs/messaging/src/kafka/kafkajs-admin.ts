@@ -28,6 +28,11 @@ export class KafkajsAdmin implements AdminPort {
     readonly close: () => Promise<void>,
   ) {}
 
+  async brokerCount(): Promise<number> {
+    const { brokers } = await this.pool.patiently('reading the list of brokers', timeoutMs, () => this.pool.metadata([]));
+    return brokers.length;
+  }
+
   async createTopics(topics: readonly NewTopic[], timeout = timeoutMs): Promise<{ created: string[]; existing: string[] }> {
     const existing = (await this.describeTopics(topics.map(({ topic }) => topic))).map(({ topic }) => topic);
     const missing = topics.filter(({ topic }) => !existing.includes(topic));

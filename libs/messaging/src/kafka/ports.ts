@@ -55,6 +55,8 @@ export interface GroupDescription {
 
 /** What topology, lag and start-up checks need. Every call asks for the named topics only, never for the whole cluster's. */
 export interface AdminPort {
+  /** Brokers that are up. */
+  brokerCount(): Promise<number>;
   /** Creates what is missing and waits until every named topic has a leader for each partition. Existing topics are left as they are. */
   createTopics(topics: readonly NewTopic[], timeoutMs?: number): Promise<{ created: string[]; existing: string[] }>;
   /** Grows topics to the given partition counts. */

@@ -1,0 +1,22 @@
+import { BrokersUnavailable, RegistryUnavailable, SchemaRefused } from '#messaging';
+import { ConfigError, DatabaseUnavailable } from '#runtime';
+
+/**
+ * What the process says by its end; scripts and deployments rely on it.
+ * - 0: done, or nothing to do
+ * - 1: failed in a way nobody foresaw
+ * - 2: wrong usage or configuration; everything wrong with it is printed
+ * - 3: looked and found something that a person must change (a schema, a topic)
+ * - 4: PostgreSQL, Kafka or the registry is out of reach; run it again later
+ */
+export const exitCodes = { done: 0, failed: 1, usage: 2, found: 3, unreachable: 4 } as const;
+
+/** System errors of a connection that did not come about. */
+const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '57P03']);
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof ConfigError) return exitCodes.usage;
+  if (error instanceof SchemaRefused) return exitCodes.found;
+  const unreachable = [BrokersUnavailable, RegistryUnavailable, DatabaseUnavailable].some((kind) => error instanceof kind);
+  return unreachable || networkCodes.has((error as { code?: string }).code ?? '') ? exitCodes.unreachable : exitCodes.failed;
+}

@@ -1,0 +1,32 @@
+/** One line of a table; the keys are the columns. */
+export type Line = Record<string, string | number | boolean>;
+
+/** How results are printed, on standard output. What goes wrong goes to standard error, as text. */
+export interface Output {
+  /** `empty` stands where there is no line. With --json: one JSON document. */
+  table(lines: readonly Line[], empty: string): void;
+}
+
+export function createOutput(json: boolean, write: (text: string) => void = (text) => process.stdout.write(text)): Output {
+  return {
+    table: (lines, empty) => write(json ? `${JSON.stringify(lines, null, 2)}\n` : `${lines.length === 0 ? empty : textTable(lines)}\n`),
+  };
+}
+
+/** Columns as wide as their longest cell, the last one without padding. */
+function textTable(lines: readonly Line[]): string {
+  const columns = [...new Set(lines.flatMap((line) => Object.keys(line)))];
+  const cells = [
+    columns.map((column) => column.toUpperCase()),
+    ...lines.map((line) => columns.map((column) => String(line[column] ?? ''))),
+  ];
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)));
+  return cells
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
