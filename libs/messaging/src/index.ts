@@ -27,4 +27,5 @@ export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './
 export { type AppliedSchema, type ApplySchemasOptions, applySchemas } from './topology/apply-schemas.js';
 export { checkSchemas, type SchemaProblem } from './topology/check-schemas.js';
 export type { TopologyProblem } from './topology/expected.js';
+export { KafkaDoor, type KafkaDoorOptions } from './topology/kafka-door.js';
 export { type ApplyTopicsOptions, applyTopics, type TopologyReport, type VerifyTopicsOptions, verifyTopics } from './topology/topics.js';

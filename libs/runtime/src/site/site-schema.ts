@@ -96,6 +96,7 @@ const channel = z.strictObject({
   api_url: httpUrl,
   token: secretRef,
   chat_id: z.string().min(1),
+  sandbox: z.boolean().default(false).describe('Messages about test leads may go here.'),
 });
 
 /** The site file: who may hand in leads, where they go, who is told. Texts may hold `${NAME}` and `${NAME:-default}`. */

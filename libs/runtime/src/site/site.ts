@@ -62,6 +62,8 @@ export interface ChannelConfig {
   apiUrl: string;
   token: SecretRef;
   chatId: string;
+  /** Messages about test leads may go here. */
+  sandbox: boolean;
 }
 
 export interface OwnerConfig {

@@ -14,12 +14,13 @@ export function toSite(document: SiteDocument): Site {
     routing: document.routing,
     destinations: mapValues(document.destinations, toDestination),
     policies: { default: defaultPolicy, ...policies },
-    channels: mapValues(document.channels, ({ kind, api_url: apiUrl, token, chat_id: chatId }, name) => ({
+    channels: mapValues(document.channels, ({ kind, api_url: apiUrl, token, chat_id: chatId, sandbox }, name) => ({
       name,
       kind,
       apiUrl,
       token,
       chatId,
+      sandbox,
     })),
     owners: mapValues(document.owners, ({ name }, id) => ({ id, name })),
     limits: { bodyBytes: document.limits.body_bytes },
