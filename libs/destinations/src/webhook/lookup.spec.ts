@@ -1,0 +1,31 @@
+import { describe, expect, it } from '@jest/globals';
+import type { HttpResult } from '../http/http-caller.js';
+import { lookupPath, readLookup, unknownPlaceholders } from './lookup.js';
+
+const query = { kind: 'lead', eventId: 'e-1', personKey: 'p/1&x=2', timeoutMs: 1_000 };
+const answered = (status: number, body: string): HttpResult => ({ kind: 'answered', status, headers: {}, body });
+
+describe('a lookup', () => {
+  it('fills its template with encoded references', () => {
+    expect(lookupPath('/leads?external_id={external_id}', query)).toBe('/leads?external_id=e-1');
+    expect(lookupPath('contacts/{person_key}', query)).toBe('/contacts/p%2F1%26x%3D2');
+  });
+
+  it('names placeholders that do not exist', () => {
+    expect(unknownPlaceholders('/x?email={email}&id={event_id}')).toEqual(['email']);
+  });
+
+  it.each<[string, HttpResult, object]>([
+    ['an empty array', answered(200, '[]'), { kind: 'absent' }],
+    ['404', answered(404, ''), { kind: 'absent' }],
+    ['one record', answered(200, '[{"id":"l-1"}]'), { kind: 'found', ref: 'l-1' }],
+    ['one record in a list', answered(200, '{"data":[{"id":7}]}'), { kind: 'found', ref: '7' }],
+    ['two records', answered(200, '[{"id":"a"},{"id":"b"}]'), { kind: 'several', refs: ['a', 'b'] }],
+    ['a record without id', answered(200, '[{}]'), { kind: 'unknown', code: 'answer_without_id' }],
+    ['no JSON', answered(200, '<html>'), { kind: 'unknown', code: 'unreadable_answer' }],
+    ['500', answered(500, ''), { kind: 'unknown', code: 'http_500' }],
+    ['no connection', { kind: 'not_sent', code: 'enotfound' }, { kind: 'unknown', code: 'enotfound' }],
+  ])('reads %s', (_name, result, expected) => {
+    expect(readLookup(result)).toEqual(expected);
+  });
+});
