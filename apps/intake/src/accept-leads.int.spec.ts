@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { headers, type LeadAccepted, LeadAcceptedEvent, type LeadResolved, LeadResolvedEvent } from '#contracts';
 import { type Database, newEventId, type Tx } from '#runtime';
@@ -10,6 +10,9 @@ import { prepareLead } from './prepare-lead.js';
 import { insertLeads } from './store/insert-leads.js';
 import type { Submission } from './submission/normalise.js';
 import { readVault } from './vault/read-vault.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let db: Database;

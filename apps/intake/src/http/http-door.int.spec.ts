@@ -1,21 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pg from 'pg';
 import { statesRequest } from '#delivery';
 import { createLogger, type Database, type InternalServer, internalClient, startInternalServer } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
+import { startDoors } from '../../test/start-doors.js';
 import type { AcceptTools } from '../accept-leads.js';
-import { LeadJourneys } from '../journey/lead-journeys.js';
-import { LiveStates } from '../journey/live-states.js';
-import { DatabasePatience } from '../kafka/database-patience.js';
-import { ResolvedLeads } from '../kafka/resolved-leads.js';
-import { SubmittedLeads } from '../kafka/submitted-leads.js';
-import { createApp } from './create-app.js';
 import { HttpAcceptance } from './http-acceptance.js';
-import { SourceKeys } from './source-keys.js';
 
 const hash = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`;
 const config = site({
@@ -25,6 +19,9 @@ const config = site({
     source({ id: 'slow', keyHashes: [hash('key-slow')], requestsPerSecond: 2 }),
   ],
 });
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let db: Database;
@@ -52,23 +49,15 @@ beforeAll(async () => {
   });
   owners.route('/internal/v1/deliveries:state', { callers: ['intake'], body: statesRequest }, ({ items }) => answerOwners(items));
   const client = () => internalClient({ baseUrl: `http://127.0.0.1:${owners.port}`, token: 'intake-token-16chars', timeoutMs: 300 });
-  const patience = new DatabasePatience({ group: () => ({ pause() {}, resume() {} }), logger: silent });
-  app = await createApp(
-    {
-      acceptance: new HttpAcceptance(tools),
-      journeys: new LeadJourneys({ ...tools, db, live: new LiveStates({ 'crm-writer': client(), notifier: client() }, 300) }),
-      submitted: new SubmittedLeads({ ...tools, logger: silent, patience }),
-      resolved: new ResolvedLeads({ db, logger: silent, patience }),
-    },
-    {
-      keys: new SourceKeys(config.sources),
-      telemetry: tools.telemetry,
-      logger: createLogger('intake', 'info', { write: (line) => lines.push(line) }),
-      bodyLimitBytes: 50_000,
-    },
-  );
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  base = await app.getUrl();
+  const doors = await startDoors({
+    db,
+    tools,
+    logger: createLogger('intake', 'info', { write: (line) => lines.push(line) }),
+    owners: { 'crm-writer': client(), notifier: client() },
+    bodyLimitBytes: 50_000,
+  });
+  app = doors.app;
+  base = doors.url;
 });
 afterAll(async () => {
   await app?.close();

@@ -1,12 +1,13 @@
-import { Controller } from '@nestjs/common';
+import { Controller, UseFilters } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { type LeadResolved, type LeadSubmitted, topics } from '#contracts';
-import type { Received } from '#messaging';
+import { OriginalErrors, type Received } from '#messaging';
 import { ResolvedLeads } from './resolved-leads.js';
 import { SubmittedLeads } from './submitted-leads.js';
 
 /** The topics that intake reads. */
 @Controller()
+@UseFilters(OriginalErrors)
 export class RecordsController {
   constructor(
     private readonly submitted: SubmittedLeads,

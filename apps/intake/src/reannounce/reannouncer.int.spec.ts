@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { headers } from '#contracts';
 import { type Database, type InternalClient, InternalUnavailable } from '#runtime';
@@ -6,6 +6,9 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { Reannouncer } from './reannouncer.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let db: Database;

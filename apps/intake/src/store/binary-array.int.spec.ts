@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { binaryArray, type ElementType } from './binary-array.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let client: pg.Client;

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, submission } from '../../test/fixture.js';
 import { acceptLeads } from '../accept-leads.js';
 import { type AnnouncedState, updateStates } from './update-states.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let db: Database;

@@ -1,0 +1,87 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type EventDescriptor, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
+import { type KafkaPort, MessagingStrategy } from '#messaging';
+import type { Database, InternalClient, Logger } from '#runtime';
+import type { AcceptTools } from '../src/accept-leads.js';
+import { createApp } from '../src/http/create-app.js';
+import { HttpAcceptance } from '../src/http/http-acceptance.js';
+import { SourceKeys } from '../src/http/source-keys.js';
+import { LeadJourneys } from '../src/journey/lead-journeys.js';
+import { LiveStates } from '../src/journey/live-states.js';
+import { DatabasePatience } from '../src/kafka/database-patience.js';
+import { ResolvedLeads } from '../src/kafka/resolved-leads.js';
+import { SubmittedLeads } from '../src/kafka/submitted-leads.js';
+import { codec } from './fixture.js';
+
+export interface DoorOptions {
+  db: Database;
+  tools: AcceptTools;
+  logger: Logger;
+  owners?: Record<string, InternalClient>;
+  bodyLimitBytes?: number;
+  /** Default: as in production. */
+  coalescing?: { maxBatch: number; maxInFlight: number };
+  /** The Kafka door too, on topics and groups of its own. */
+  kafka?: { port: KafkaPort; leads: Place; resolved: Place };
+}
+
+interface Place {
+  topic: string;
+  group: string;
+}
+
+export interface Doors {
+  app: NestFastifyApplication;
+  /** Base URL of the HTTP door. */
+  url: string;
+  strategy?: MessagingStrategy;
+}
+
+/** Intake's doors as the process opens them, on any free port, without relay and internal API. */
+export async function startDoors(options: DoorOptions): Promise<Doors> {
+  const { db, tools, logger, kafka, owners = {} } = options;
+  const strategy = kafka && strategyOf(kafka, logger);
+  const patience = (group: string | undefined) =>
+    new DatabasePatience({
+      group: () => (strategy && group ? strategy.consumer(group) : { pause() {}, resume() {} }),
+      logger,
+      retryMs: 100,
+    });
+  const app = await createApp(
+    {
+      acceptance: new HttpAcceptance(tools, options.coalescing),
+      journeys: new LeadJourneys({ ...tools, db, live: new LiveStates(owners, 300) }),
+      submitted: new SubmittedLeads({ ...tools, logger, patience: patience(kafka?.leads.group) }),
+      resolved: new ResolvedLeads({ db, logger, patience: patience(kafka?.resolved.group) }),
+    },
+    {
+      keys: new SourceKeys(tools.site.sources),
+      telemetry: tools.telemetry,
+      logger,
+      bodyLimitBytes: options.bodyLimitBytes ?? tools.site.limits.bodyBytes,
+    },
+  );
+  if (strategy) {
+    app.connectMicroservice({ strategy });
+    await app.startAllMicroservices();
+  }
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return { app, url: await app.getUrl(), strategy };
+}
+
+function strategyOf({ port, leads, resolved }: NonNullable<DoorOptions['kafka']>, logger: Logger): MessagingStrategy {
+  const subscription = ({ topic, group }: Place, pattern: string, event: EventDescriptor<unknown>) => ({
+    group,
+    pattern,
+    topics: [topic],
+    event,
+  });
+  return new MessagingStrategy({
+    kafka: port,
+    codec,
+    subscriptions: [subscription(leads, topics.leads, LeadSubmittedEvent), subscription(resolved, topics.leadResolved, LeadResolvedEvent)],
+    sessionTimeoutMs: 1_500,
+    commitEveryMs: 20,
+    logger,
+  });
+}
