@@ -1,13 +1,12 @@
-import type { DeliveryState } from '#contracts';
+import type { DeliveryState, OperationState } from '#contracts';
 import type { StatesAnswer } from '#delivery';
 import { parseNotificationName } from './telling/notification-key.js';
 
 export interface NotificationState {
   channel: string;
   template: string;
-  state: DeliveryState;
-  /** ISO 8601, the database's clock. */
-  as_of: string;
+  /** Of the one operation a notification is: `succeeded` when told, `uncertain` when it may have been sent. */
+  state: OperationState | DeliveryState;
 }
 
 export interface NotificationsAnswer {
@@ -20,9 +19,10 @@ export function withNotifications(answer: StatesAnswer): NotificationsAnswer {
   return {
     items: answer.items.map((item) => ({
       ...item,
-      notifications: item.deliveries.flatMap(({ destination, state, as_of }) => {
+      notifications: item.deliveries.flatMap(({ destination, state, operations }) => {
         const key = parseNotificationName(destination);
-        return key === undefined ? [] : [{ channel: key.channel, template: key.template, state, as_of }];
+        if (key === undefined) return [];
+        return [{ channel: key.channel, template: key.template, state: operations[0]?.state ?? state }];
       }),
     })),
   };

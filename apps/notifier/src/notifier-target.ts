@@ -4,7 +4,7 @@ import type { Channel } from '#destinations';
 import { metrics, type Site } from '#runtime';
 import { decideTelling } from './telling/decide-telling.js';
 import { messageText } from './telling/message-text.js';
-import { notificationName } from './telling/notification-key.js';
+import { notificationName, parseNotificationName } from './telling/notification-key.js';
 
 export interface NotifierTargetOptions {
   site: Site;
@@ -69,4 +69,9 @@ export class NotifierTarget implements Target<LeadResolved> {
   resolved(): [] {
     return [];
   }
+}
+
+/** Counts what became of a notification outside a call. @param destination the delivery's name */
+export function countNotification(destination: string, outcome: string): void {
+  metrics.notifications.inc({ channel: parseNotificationName(destination)?.channel ?? 'none', outcome });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { DeliveryState, DeliveryState } from '#contracts';
 import { type Database, type Logger, metrics } from '#runtime';
 import { expireLease } from './policy/expire-lease.js';
 import {
@@ -28,6 +29,10 @@ export interface SweeperOptions {
   db: Database;
   /** By `delivery.destination`. Rows of a destination that is not configured any more are left alone and logged. */
   target(destination: string): SweptTarget | undefined;
+  /** Told of each lease that ran out, once its new state is committed. */
+  onLeaseExpired?(delivery: { eventId: string; destination: string; state: DeliveryState }): void;
+  /** A holder died: what its delivery became, e.g. `uncertain`. */
+  onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
   relayWake: () => void;
   logger: Logger;
   /** Default 5,000. */
@@ -72,7 +77,7 @@ export class Sweeper {
   /** One round. True when a batch was full: there may be more. */
   async sweep(): Promise<boolean> {
     const { db, relayWake } = this.#options;
-    const { woken, full } = await db.transaction(async (tx) => {
+    const { taken, late, full } = await db.transaction(async (tx) => {
       if (!(await becomeSweeper(tx))) return this.#standBy();
       const expired = this.#known(await expiredLeases(tx));
       const taken = expired.rows.length === 0 ? [] : this.#decide(expired.rows, await operationsOf(tx, expired.rows));
@@ -80,17 +85,17 @@ export class Sweeper {
       const late = this.#known(await overdue(tx));
       const crashed = taken.filter(({ after }) => after.wake).map(({ row }) => row);
       await wake(tx, [...crashed, ...late.rows], (row) => this.#options.target(row.destination)?.wakeTopic ?? '');
-      this.#report(taken, late.rows.length);
       this.#count(await countUnfinished(tx));
-      return { woken: crashed.length + late.rows.length, full: expired.full || late.full };
+      return { taken, late: late.rows.length, full: expired.full || late.full };
     });
-    if (woken > 0) relayWake();
-    return full && woken > 0;
+    this.#report(taken, late);
+    if (taken.length + late > 0) relayWake();
+    return full && taken.length + late > 0;
   }
 
-  #standBy(): { woken: number; full: boolean } {
+  #standBy(): { taken: Expired[]; late: number; full: boolean } {
     metrics.deliveries.reset();
-    return { woken: 0, full: false };
+    return { taken: [], late: 0, full: false };
   }
 
   /** The one that sweeps counts for all. */
@@ -123,8 +128,10 @@ export class Sweeper {
   #report(taken: readonly Expired[], late: number): void {
     for (const { row, after } of taken) {
       metrics.sweeperWakeups.inc({ reason: after.wake ? 'lease_expired' : 'uncertain' });
+      this.#options.onLeaseExpired?.({ destination: row.destination, state: after.state });
       const fields = { event_id: row.event_id, destination: row.destination, attempt_id: row.attempt_id };
       this.#options.logger.warn({ ...fields, decision: after.state, reason: 'lease_expired' }, 'lease ran out');
+      this.#options.onLeaseExpired?.({ eventId: row.event_id, destination: row.destination, state: after.state });
     }
     if (late > 0) metrics.sweeperWakeups.inc({ reason: 'overdue' }, late);
   }

@@ -23,7 +23,7 @@ function quietLogger(): Logger & { warn: jest.Mock } {
 function steadySource(): LagSource & { calls: number } {
   const source = {
     calls: 0,
-    topicOffsets: () => Promise.resolve([{ partition: 0, low: 2n, high: 10n }]),
+    offsetsOf: (topics: readonly string[]) => Promise.resolve(topics.map((topic) => ({ topic, partition: 0, low: 2n, high: 10n }))),
     groupOffsets: (_group: string, topics: readonly string[]) => {
       source.calls += 1;
       return Promise.resolve(topics.map((topic, index) => ({ topic, partition: 0, offset: index === 0 ? 7n : undefined })));

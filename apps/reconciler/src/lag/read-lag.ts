@@ -3,7 +3,7 @@ import type { AdminPort, TopicPartitionOffset } from '#messaging';
 import { lagOf, type PartitionLag } from './lag-of.js';
 
 /** What lag is read from. */
-export type LagSource = Pick<AdminPort, 'topicOffsets' | 'groupOffsets' | 'describeGroups' | 'recordTimes'>;
+export type LagSource = Pick<AdminPort, 'offsetsOf' | 'groupOffsets' | 'describeGroups' | 'recordTimes'>;
 
 export interface TopicPartitionEnds {
   topic: string;
@@ -39,7 +39,8 @@ export async function readLag(source: LagSource, groups: readonly GroupSpec[]): 
     groups.map(async ({ group, topics }) => ({ group, offsets: await source.groupOffsets(group, topics) })),
   );
   const topics = [...new Set(groups.flatMap((spec) => spec.topics))];
-  const ends = (await Promise.all(topics.map((topic) => endsOf(source, topic)))).flat();
+  const offsets = await source.offsetsOf(topics);
+  const ends = offsets.map(({ topic, partition, low, high }) => ({ topic, partition, start: low, end: high }));
   const endOf = new Map(ends.map((entry) => [`${entry.topic}/${entry.partition}`, entry]));
   const positions = commits.flatMap(({ group, offsets }) =>
     offsets.flatMap(({ topic, partition, offset: committed }) => {
@@ -54,11 +55,6 @@ export async function readLag(source: LagSource, groups: readonly GroupSpec[]): 
     partitions: positions.map((position) => ({ ...position, nextProducedAtMs: times.get(positionKey(position)) })),
     members: described.map(({ group, members }) => ({ group, count: members.length })),
   };
-}
-
-async function endsOf(source: LagSource, topic: string): Promise<TopicPartitionEnds[]> {
-  const offsets = await source.topicOffsets(topic);
-  return offsets.map(({ partition, low, high }) => ({ topic, partition, start: low, end: high }));
 }
 
 type Behind = Pick<GroupPartitionLag, 'topic' | 'partition' | 'next'>;

@@ -1,0 +1,50 @@
+import type { LeadResolved } from '#contracts';
+import type { Channel } from '#destinations';
+import type { Received } from '#messaging';
+import { type Logger, metrics, type Site } from '#runtime';
+import { decideTelling, type SilenceReason } from './telling/decide-telling.js';
+
+export interface SilenceOptions {
+  site: Site;
+  channels: ReadonlyMap<string, Channel>;
+  logger: Logger;
+}
+
+/** The word of `leads_notifications_total` for a lead that nobody is told about. */
+const countedAs: Readonly<Record<Exclude<SilenceReason, 'secondary'>, string>> = {
+  outcome: 'not_needed',
+  no_channel: 'no_channel',
+  test_lead: 'test_lead',
+};
+
+/** Says of which resolved leads nobody is told, and why: a silence that was meant must not look like one that was not. */
+export class Silence {
+  constructor(private readonly options: SilenceOptions) {}
+
+  note(received: readonly Received<LeadResolved>[]): void {
+    for (const { result, trace } of received) {
+      if (result.ok) this.noteOne(result.event, trace?.traceId);
+    }
+  }
+
+  private noteOne(event: LeadResolved, traceId: string | undefined): void {
+    const { site, channels, logger } = this.options;
+    const telling = decideTelling(site, channels, event);
+    if (telling.tell || telling.reason === 'secondary') return;
+    const { reason, channel } = telling;
+    metrics.notifications.inc({ channel: channel ?? 'none', outcome: countedAs[reason] });
+    const { event_id, lead_ref, destination, outcome, test } = event;
+    logger.unit({
+      unit: 'notification',
+      event_id,
+      lead_ref,
+      destination,
+      outcome,
+      test,
+      channel,
+      decision: 'not_told',
+      reason,
+      trace_id: traceId,
+    });
+  }
+}
