@@ -1,5 +1,14 @@
 import { v5 } from 'uuid';
-import { headers, type LeadAccepted, type LeadResolved, LeadResolvedEvent, topics, unrouted } from '#contracts';
+import {
+  headers,
+  type LeadAccepted,
+  type LeadResolved,
+  LeadResolvedEvent,
+  resolutionName,
+  resolutionNamespace,
+  topics,
+  unrouted,
+} from '#contracts';
 import type { Codec, OutboxRow } from '#messaging';
 import type { UnroutedCode } from './plan-deliveries.js';
 
@@ -14,7 +23,7 @@ export function unroutedRecords(
 ): OutboxRow[] {
   const { code, announced } = context;
   const resolved: LeadResolved = {
-    resolution_id: v5(`${unrouted}:1:dead`, event.event_id),
+    resolution_id: v5(resolutionName(event.event_id, unrouted, { generation: 1, state: 'dead' }), resolutionNamespace),
     event_type: 'lead.resolved',
     version: 1,
     event_id: event.event_id,

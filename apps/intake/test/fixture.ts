@@ -102,7 +102,7 @@ export const submission = (changes: Partial<Submission> = {}): Submission => ({
 });
 
 /** A key ring of one fresh key, in a folder of its own. */
-export function keyRing(): KeyRing {
+function keyRing(): KeyRing {
   const file = join(mkdtempSync(join(tmpdir(), 'intake-')), 'keyring.json');
   writeFileSync(file, JSON.stringify({ current: 'k1', keys: { k1: randomBytes(32).toString('base64') } }), { mode: 0o600 });
   return KeyRing.fromFile(file);

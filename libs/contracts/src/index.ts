@@ -12,7 +12,7 @@ export {
   type OperationResult,
 } from './generated/events.js';
 export { headers, maxHeaderBytes } from './headers.js';
-export { operationKey, unrouted } from './keys.js';
+export { operationKey, resolutionName, resolutionNamespace, unrouted } from './keys.js';
 export type { LeadPayload, VaultReadItem } from './lead-payload.js';
 export { type DeliveryState, deliveryState, finalStates, isFinal, type OperationState, operationStates } from './states.js';
 export {

@@ -7,3 +7,11 @@ export function operationKey(eventId: string, destination: string, kind: string,
 
 /** Delivery name of a lead that no routing rule matched. */
 export const unrouted = 'unrouted';
+
+/** Namespace (UUID v5) of resolution ids; part of the public contract, so never changed. */
+export const resolutionNamespace = '6f9dd2b4-4d0c-5f0e-9a51-0c8f4a6d2e17';
+
+/** Name (UUID v5) of a resolution: equal for every announcement of the same outcome. */
+export function resolutionName(eventId: string, destination: string, outcome: { generation: number; state: string }): string {
+  return `${eventId}:${destination}:${outcome.generation}:${outcome.state}`;
+}

@@ -50,6 +50,5 @@ export const journey = z
 
 export type Journey = z.infer<typeof journey>;
 export type JourneyDelivery = z.infer<typeof delivery>;
-export type JourneyNotification = z.infer<typeof notification>;
 export type JourneyRefusal = z.infer<typeof refusal>;
 export type KnownOperation = z.infer<typeof operation>;

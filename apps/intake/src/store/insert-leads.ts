@@ -49,7 +49,7 @@ export const outboxColumns: readonly Column<OfLead<OutboxRow>>[] = [
 /** How long personal data is kept. */
 const vaultRetention = '400 days';
 /** How long a delivery may stay unclaimed before it is announced again. */
-export const reannounceAfter = '5 minutes';
+const reannounceAfter = '5 minutes';
 
 const firstDelivery = leadColumns.length + 1;
 const firstOutbox = firstDelivery + deliveryColumns.length;

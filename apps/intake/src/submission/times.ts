@@ -3,7 +3,7 @@ import type { FieldProblem } from '#runtime';
 /** A source's clock may run ahead by this much. */
 const maxAheadMs = 2 * 60_000;
 /** Keys are kept 400 days; an older submission could be a repeat that nobody remembers. */
-export const keyRetentionMs = 400 * 86_400_000;
+const keyRetentionMs = 400 * 86_400_000;
 
 /** What is wrong with the time of submission, seen at PostgreSQL's time `now`. */
 export function submittedAtProblem(submittedAt: Date, now: Date): FieldProblem | undefined {
