@@ -3,7 +3,16 @@ import { NestFactory } from '@nestjs/core';
 import { dlqTopic, groups, type LeadAccepted, LeadAcceptedEvent, replayTopic, retryTiers, retryTopic, topics } from '#contracts';
 import { DeliveryEngine, Sweeper, statesRequest, statesRoute, type Vault, vaultClient } from '#delivery';
 import { type Connector, createConnector } from '#destinations';
-import { createKafka, createRelay, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay, type Subscription } from '#messaging';
+import {
+  createKafka,
+  createRelay,
+  KafkaDoor,
+  type KafkaPort,
+  kafkaSettings,
+  MessagingStrategy,
+  type Relay,
+  type Subscription,
+} from '#messaging';
 import {
   ConfigError,
   type DestinationConfig,
@@ -19,7 +28,6 @@ import { crmWriterModule } from './crm-writer.module.js';
 import { DestinationTarget, mayBeFor } from './destination-target.js';
 import { Engines } from './engines.js';
 import type { crmWriterEnv } from './env.js';
-import { KafkaDoor } from './kafka-door.js';
 import { servedDestinations } from './served-destinations.js';
 import { databaseReadiness, openStorage, type Storage } from './storage.js';
 
@@ -27,6 +35,8 @@ type Context = ServiceContext<typeof crmWriterEnv>;
 
 /** Longest time of one batched vault read. */
 const vaultTimeoutMs = 3_000;
+/** What is in hand then is finished by the engines; its records come again and meet rows that have ended. */
+const stopGraceMs = 3_000;
 
 interface Parts {
   storage: Storage;
@@ -55,6 +65,7 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
     kafka,
     destinations: Object.keys(site.destinations),
     groups: served.map(({ name }) => groups.crmWriter(name)),
+    produces: [topics.leadResolved],
     begin: () => app.listen(),
     logger,
   });
@@ -110,6 +121,7 @@ function messagingStrategy(
     kafka,
     codec: storage.codec,
     sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
+    stopGraceMs,
     subscriptions: served.map(({ name }) => subscription(name)),
     logger,
   });
