@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeliveryState, DeliveryState } from '#contracts';
+import type { DeliveryState } from '#contracts';
 import { type Database, type Logger, metrics } from '#runtime';
 import { expireLease } from './policy/expire-lease.js';
 import {
@@ -29,9 +29,7 @@ export interface SweeperOptions {
   db: Database;
   /** By `delivery.destination`. Rows of a destination that is not configured any more are left alone and logged. */
   target(destination: string): SweptTarget | undefined;
-  /** Told of each lease that ran out, once its new state is committed. */
-  onLeaseExpired?(delivery: { eventId: string; destination: string; state: DeliveryState }): void;
-  /** A holder died: what its delivery became, e.g. `uncertain`. */
+  /** A holder died: what its delivery became, e.g. `uncertain`. Told once that is committed. */
   onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
   relayWake: () => void;
   logger: Logger;
@@ -128,10 +126,9 @@ export class Sweeper {
   #report(taken: readonly Expired[], late: number): void {
     for (const { row, after } of taken) {
       metrics.sweeperWakeups.inc({ reason: after.wake ? 'lease_expired' : 'uncertain' });
-      this.#options.onLeaseExpired?.({ destination: row.destination, state: after.state });
       const fields = { event_id: row.event_id, destination: row.destination, attempt_id: row.attempt_id };
       this.#options.logger.warn({ ...fields, decision: after.state, reason: 'lease_expired' }, 'lease ran out');
-      this.#options.onLeaseExpired?.({ eventId: row.event_id, destination: row.destination, state: after.state });
+      this.#options.onLeaseExpired?.({ destination: row.destination, state: after.state });
     }
     if (late > 0) metrics.sweeperWakeups.inc({ reason: 'overdue' }, late);
   }
