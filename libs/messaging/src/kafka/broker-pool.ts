@@ -29,7 +29,7 @@ export class BrokerPool {
   constructor(options: KafkaOptions) {
     const config = clientConfig(options);
     this.logger = loggers.createLogger({ level: config.logLevel, logCreator: config.logCreator });
-    this.builder = connectionPoolBuilder({ ...config, logger: this.logger, socketFactory: socketFactory() });
+    this.builder = connectionPoolBuilder({ socketFactory: socketFactory(), ...config, logger: this.logger });
   }
 
   /** Metadata of exactly these topics, with error codes instead of exceptions; of no topic when none is named. */

@@ -15,6 +15,7 @@ export function clientConfig(options: KafkaOptions): KafkaConfig {
     sasl: sasl as KafkaConfig['sasl'],
     connectionTimeout: options.connectTimeoutMs ?? connectTimeoutMs,
     requestTimeout: options.requestTimeoutMs ?? requestTimeoutMs,
+    ...(options.openSocket === undefined ? {} : { socketFactory: options.openSocket as KafkaConfig['socketFactory'] }),
     logLevel: logLevel.INFO,
     logCreator: clientLogCreator(logger) as KafkaConfig['logCreator'],
   };

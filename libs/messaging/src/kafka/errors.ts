@@ -8,6 +8,8 @@ export class ProduceRefused extends Error {
     /** Kafka's name of the error, e.g. MESSAGE_TOO_LARGE. */
     readonly code: string,
     readonly recordFault: boolean,
+    /** Kafka marks the refusal as one that may pass within moments, such as a partition between two leaders. */
+    readonly passing = false,
     options?: ErrorOptions,
   ) {
     super(`Kafka refused to store records: ${code}`, options);

@@ -18,6 +18,7 @@ const noMember = '';
 const unknownTopic = 3;
 const noError = 0;
 const noLeader = -1;
+const dead = 'Dead';
 
 type Leaders = Map<Broker, { topic: string; partition: number }[]>;
 
@@ -174,7 +175,7 @@ export class KafkajsAdmin implements AdminPort {
     });
   }
 
-  /** Groups of the newer protocol answer with an error here: said so, not taken for an empty group. */
+  /** What this client cannot read is said so, not taken for an empty group. */
   private async describeGroup(group: string): Promise<GroupDescription> {
     try {
       return await this.pool.patiently(`describing group ${group}`, timeoutMs, async () => {
@@ -182,7 +183,10 @@ export class KafkajsAdmin implements AdminPort {
         const { groups } = await coordinator.describeGroups({ groupIds: [group] });
         const found = groups.find(({ groupId }) => groupId === group);
         const members = (found?.members ?? []).map(({ memberId, clientId }) => ({ memberId, clientId }));
-        return { group, state: found?.state ?? 'Dead', members };
+        const state = found?.state ?? dead;
+        // A group of the newer protocol is called dead here, though it is listed among the living.
+        const living = state === dead && (await this.listGroups()).includes(group);
+        return { group, state: living ? 'Unreadable (newer group protocol)' : state, members };
       });
     } catch (error) {
       const type = protocolErrorType(error);

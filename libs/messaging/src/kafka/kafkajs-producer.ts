@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, Producer, RecordMetadata } from 'kafkajs';
 import { BrokerPool } from './broker-pool.js';
 import { newClient } from './client.js';
@@ -11,8 +12,11 @@ const allReplicas = -1;
 /** How long the broker may wait for its replicas, and we for the broker. */
 const ackTimeoutMs = 10_000;
 const requestTimeoutMs = 15_000;
-/** About 1.5 s of tries inside one send; the caller decides what comes after. */
-const retry = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 };
+/** Tries of one send while Kafka answers "not here" or "not now"; the caller decides what comes after. Silence is not tried again here. */
+const tries = 4;
+const firstPauseMs = 100;
+/** kafkajs would repeat a timed-out request on the same dead socket, with metadata as old. */
+const retry = { retries: 0 };
 /** After a failed connect, the next one is not tried before this. */
 const reconnectPauseMs = 1_000;
 
@@ -72,16 +76,26 @@ export class KafkajsProducer implements ProducerPort {
     return { topicMessages: [...byTopic].map(([topic, messages]) => ({ topic, messages })), partitions };
   }
 
-  private async publish({ topicMessages, partitions }: Routed): Promise<void> {
+  private async publish(routed: Routed): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const failure = await this.tryOnce(routed);
+      if (failure === undefined) return;
+      if (!(failure instanceof ProduceRefused && failure.passing) || attempt === tries) throw failure;
+      await sleep(firstPauseMs * 2 ** attempt);
+    }
+  }
+
+  private async tryOnce({ topicMessages, partitions }: Routed): Promise<Error | undefined> {
     const producer = await this.client();
     try {
       const acknowledged = await producer.sendBatch({ acks: allReplicas, timeout: ackTimeoutMs, topicMessages });
       assertAcknowledged(partitions, acknowledged);
+      return undefined;
     } catch (error) {
       const failure = sendError(error);
       if (failure instanceof BrokersUnavailable) this.discard(producer);
-      else this.partitionCounts.clear();
-      throw failure;
+      else if (failure instanceof ProduceRefused && failure.code === 'UNKNOWN_TOPIC_OR_PARTITION') this.partitionCounts.clear();
+      return failure;
     }
   }
 
@@ -123,7 +137,10 @@ export class KafkajsProducer implements ProducerPort {
       this.connecting = undefined;
       throw new BrokersUnavailable('the last connect failed less than a second ago');
     }
-    const producer = newClient(this.options, { requestTimeout: requestTimeoutMs, retry }).producer({
+    const producer = newClient(this.options, {
+      requestTimeout: Math.min(requestTimeoutMs, this.options.requestTimeoutMs ?? requestTimeoutMs),
+      retry,
+    }).producer({
       createPartitioner: () => chosenPartition,
       idempotent: false,
       allowAutoTopicCreation: false,

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Logger } from '#runtime';
 
 /** A record on its way out. Headers are text (UTF-8) or bytes; the partition follows from the key (murmur2) unless it is given. */
@@ -94,8 +95,10 @@ export interface KafkaOptions {
   logger: Logger;
   /** Default 1,000 (of one TCP connect). */
   connectTimeoutMs?: number;
-  /** Default 30,000: how long one request may wait for its answer. */
+  /** Default 30,000 (a producer's own limit is 15,000): how long one request may wait for its answer. */
   requestTimeoutMs?: number;
+  /** Opens the connections, for tests that break them. Default: TCP or TLS. */
+  openSocket?(where: { host: string; port: number; ssl: object | undefined; onConnect(): void }): Socket;
 }
 
 export interface ConsumerPortOptions {
