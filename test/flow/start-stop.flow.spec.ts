@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
-import type { Endpoints } from '../support/endpoints.js';
+import type { Endpoints } from '#testkit';
 import { eventually } from '../support/eventually.js';
 import { Sandbox } from '../support/sandbox.js';
 import { IntakeClient, leadBody } from '../support/traffic.js';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Endpoints } from '../support/endpoints.js';
+import type { Endpoints } from '#testkit';
 import { readTopic } from '../support/topics.js';
 import type { Written } from './scan.js';
 

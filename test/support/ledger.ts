@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Endpoints } from './endpoints.js';
+import type { Endpoints } from '#testkit';
 import { eventually } from './eventually.js';
 import type { LeadFlood } from './lead-flood.js';
 import { Sandbox } from './sandbox.js';

@@ -1,6 +1,6 @@
 import { Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
-import type { Endpoints } from './endpoints.js';
+import type { Endpoints } from '#testkit';
 
 /** Work that a process had begun and not finished, read from outside at the moment it was killed. */
 export interface OpenWork {

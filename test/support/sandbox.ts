@@ -1,4 +1,4 @@
-import type { Endpoints } from './endpoints.js';
+import type { Endpoints } from '#testkit';
 
 export interface CrmStats {
   readonly records: number;

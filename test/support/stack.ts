@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { Endpoints } from '#testkit';
 import { type Stack, startStack } from '#testkit';
 import { person } from '../privacy/planted.js';
-import type { Endpoints } from './endpoints.js';
 import { Sandbox } from './sandbox.js';
 import { SpanSink } from './span-sink.js';
 import { IntakeClient, UpstreamProducer } from './traffic.js';
