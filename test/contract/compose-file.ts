@@ -12,6 +12,7 @@ export const composePath = join(import.meta.dirname, '../../docker-compose.yml')
 export interface ComposeService {
   image?: string;
   build?: { context: string; dockerfile: string; args: { APP: string } };
+  entrypoint?: string[];
   environment?: Record<string, unknown>;
   ports?: string[];
   volumes?: string[];

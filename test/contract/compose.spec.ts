@@ -4,8 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import type { Command } from 'commander';
 import { z } from 'zod';
 import * as runtime from '#runtime';
+import { createProgram } from '../../apps/leadctl/src/program.js';
 import { composePath, readCompose, validateCompose } from './compose-file.js';
 
 const root = join(composePath, '..');
@@ -56,22 +58,42 @@ describe('the environment of each service in docker-compose.yml', () => {
   const siteFile = readFileSync(join(root, 'config/demo.yaml'), 'utf8');
   const inSiteFile = [...siteFile.matchAll(/\$\{(\w+)/g)].map(([, name]) => String(name));
 
-  it.each(apps.filter(({ app }) => app !== 'leadctl'))('is accepted by the configuration schema of $app', async ({ app, service }) => {
-    const shape = { ...runtime.baseEnv, ...(await environmentShape(app)) };
-    const environment = environmentOf(service);
-    expect(() => runtime.loadEnv(z.object(shape), environment)).not.toThrow();
-    // A misspelt name would be ignored and its default used.
-    const unknown = Object.keys(environment).filter((name) => !(name in shape) && !inSiteFile.includes(name));
-    expect(unknown.filter((name) => name !== 'SCHEMA_REGISTRY_URL')).toEqual([]);
+  const services = apps.filter(({ app }) => app !== 'leadctl');
+  const shapes = new Map<string, z.ZodRawShape>();
+  const forJobs = { ...runtime.databaseEnv, ...runtime.kafkaEnv, ...runtime.registryEnv, LD_SITE_FILE: runtime.siteEnv.LD_SITE_FILE };
+
+  beforeAll(async () => {
+    for (const { app } of services) shapes.set(app, { ...runtime.baseEnv, ...(await environmentShape(app)) });
   });
 
-  it('would be refused if a variable were missing or malformed', async () => {
-    const shape = { ...runtime.baseEnv, ...(await environmentShape('intake')) };
-    const intake = apps.find(({ app }) => app === 'intake');
-    const { DATABASE_URL: _, ...environment } = environmentOf(intake?.service ?? {});
-    expect(() => runtime.loadEnv(z.object(shape), { ...environment, HTTP_PORT: 'http' })).toThrow(
-      /DATABASE_URL[\s\S]*HTTP_PORT|HTTP_PORT[\s\S]*DATABASE_URL/,
+  it.each(services)('is accepted by the configuration schema of $app', ({ app, service }) => {
+    expect(() => runtime.loadEnv(z.object(shapes.get(app)), environmentOf(service))).not.toThrow();
+  });
+
+  it('would be refused if a variable were missing or malformed', () => {
+    const { DATABASE_URL: _, ...environment } = environmentOf(compose.services.intake ?? {});
+    const load = () => runtime.loadEnv(z.object(shapes.get('intake')), { ...environment, HTTP_PORT: 'http' });
+    expect(load).toThrow(/DATABASE_URL/);
+    expect(load).toThrow(/HTTP_PORT/);
+  });
+
+  it('has no name that nothing reads: a misspelt one would be ignored and its default used', () => {
+    const known = new Set([...shapes.values(), forJobs].flatMap(Object.keys).concat(inSiteFile));
+    for (const { service } of apps) expect(Object.keys(environmentOf(service)).filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it('lets leadctl run its jobs, in an order that works', () => {
+    const leadctl = compose.services.leadctl;
+    const jobs = [...String(leadctl?.entrypoint?.at(-1)).matchAll(/(?<=for job in.*)(migrate|"[a-z ]+")(?=.*;)/g)].map(([job]) =>
+      job.replaceAll('"', '').split(' '),
     );
+    expect(jobs).toEqual([['migrate'], ['topics', 'apply'], ['schemas', 'apply']]);
+    for (const names of jobs) {
+      let command: Command | undefined = createProgram(() => {});
+      for (const name of names) command = command?.commands.find((one) => one.name() === name);
+      expect(command).toBeDefined();
+    }
+    expect(() => runtime.loadEnv(z.object(forJobs), environmentOf(leadctl ?? {}))).not.toThrow();
   });
 
   it('gives every name that the site file asks for', () => {
