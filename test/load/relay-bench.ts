@@ -131,8 +131,12 @@ async function main(): Promise<void> {
   const names = Object.keys(runs) as (keyof typeof runs)[];
   for (let round = 0; round <= rounds; round += 1) {
     for (const name of names) {
-      const rate = await runs[name](bench, await newTopic(bench));
-      console.error(`${round === 0 ? 'warm-up' : `round ${round}`}: ${name} ${Math.round(rate)} rows/s`);
+      const topic = await newTopic(bench);
+      const before = process.cpuUsage();
+      const rate = await runs[name](bench, topic);
+      const { user, system } = process.cpuUsage(before);
+      const cpu = ((user + system) / rows).toFixed(1);
+      console.error(`${round === 0 ? 'warm-up' : `round ${round}`}: ${name} ${Math.round(rate)} rows/s, ${cpu} us of CPU per row here`);
       if (round > 0) samples[name].push(rate);
     }
     names.push(...names.splice(0, 1));

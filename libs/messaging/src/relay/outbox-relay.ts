@@ -14,7 +14,7 @@ const maxHeldBytes = 16 * 1024 * 1024;
 const readRows = 2_000;
 const readBytes = 4 * 1024 * 1024;
 /** A stream of single rows is gathered for this long, so that it costs one read, one request and one delete per turn. */
-const gatherMs = 5;
+const gatherMs = 10;
 const notifyEveryMs = 50;
 const statsEveryMs = 15_000;
 /** Now and then everything is looked through, whatever the floor says. */

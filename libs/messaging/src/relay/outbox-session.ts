@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { Database } from '#runtime';
 import { outboxLanes } from '../outbox/outbox.js';
@@ -26,6 +27,7 @@ export interface OutboxStats {
 const silenceMs = 15_000;
 /** A sick server may take its time for one statement; a lost one must be noticed. */
 const statementTimeoutMs = 20_000;
+const closeWithinMs = 2_000;
 
 /**
  * The relay's own connection: its advisory locks are its lanes, it listens for wake-ups, and it reads and deletes. One connection for all, so
@@ -133,8 +135,12 @@ export class OutboxSession {
     return { pending: Number(row?.pending ?? 0), oldestAgeSeconds: row?.age ?? 0, parked: Number(row?.parked ?? 0) };
   }
 
+  /** A polite end first; a peer that is gone never answers it. */
   async close(): Promise<void> {
+    const { stream } = (this.client as unknown as { connection: { stream: Duplex } }).connection;
+    const impatience = setTimeout(() => stream.destroy(), closeWithinMs);
     await this.client.end().catch(() => undefined);
+    clearTimeout(impatience);
   }
 
   private async run<R>(name: string, text: string, values: readonly unknown[]): Promise<R[]> {

@@ -202,6 +202,19 @@ describe('a failure', () => {
     expect(publisher.stopped).toEqual([]);
   });
 
+  it('of everything is met with few and ever rarer tries, however many rows wait', async () => {
+    const kafka = new FakeKafka();
+    kafka.answer = () => new BrokersUnavailable('away');
+    const publisher = start(kafka);
+    const startedMs = performance.now();
+    publisher.add(rows(5_000));
+    // One request with all partitions, each partition alone, then single tries.
+    await until('four single tries', () => kafka.requests.length === 1 + 3 + 4);
+    // Pauses of 250, 500, 1,000 and 2,000 ms, at least half of each.
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(1_875);
+    expect(publisher.heldRows).toBeLessThan(5_000);
+  });
+
   it('to find the topic stops it until it exists', async () => {
     const kafka = new FakeKafka();
     let exists = false;
