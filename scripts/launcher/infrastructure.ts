@@ -59,7 +59,16 @@ async function start(
   const { runDir, ports, progress, run } = options;
   progress(`Starting ${[...parts].join(', ')} on this machine`);
   const { data: dir, logs: logDir } = runPaths(runDir);
-  return startEmbedded(parts, { dir, logDir, ports, progress, run, ...(given.databaseUrl ? { databaseUrl: given.databaseUrl } : {}) });
+  const { databaseUrl } = given;
+  return startEmbedded(parts, {
+    dir,
+    logDir,
+    ports,
+    progress,
+    run,
+    sharedBuffersMb: 16,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+  });
 }
 
 function dockerUsable(): boolean {

@@ -15,6 +15,8 @@ export interface EmbeddedOptions {
   dir: string;
   logDir: string;
   ports: { kafka: number; kafkaController: number; registry: number; postgres: number };
+  /** PostgreSQL's page cache. Small for an instance beside people's other work, larger where speed is measured. */
+  sharedBuffersMb: number;
   /** Database of the project on an external server, when PostgreSQL is not one of the parts started here. */
   databaseUrl?: string;
   progress(line: string): void;
@@ -75,9 +77,10 @@ async function jvmParts({ progress }: EmbeddedOptions): Promise<{ java: string; 
   return { java: javaCommand(), ...(await embeddedJars(progress)) };
 }
 
-async function startPostgres({ dir, logDir, ports, run }: EmbeddedOptions): Promise<string> {
+async function startPostgres({ dir, logDir, ports, run, sharedBuffersMb }: EmbeddedOptions): Promise<string> {
   const password = storedPassword(join(dir, 'secrets'));
-  await run(await preparePostgres({ dir: join(dir, 'postgres'), port: ports.postgres, password, logFile: join(logDir, 'postgres.log') }));
+  const logFile = join(logDir, 'postgres.log');
+  await run(await preparePostgres({ dir: join(dir, 'postgres'), port: ports.postgres, password, logFile, sharedBuffersMb }));
   return ensureDatabase(postgresUrl(ports.postgres, password, 'postgres'), 'leads');
 }
 

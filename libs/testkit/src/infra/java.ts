@@ -15,6 +15,9 @@ export const jvmFlags = (heapMb: number): string[] => [
   '-Djava.awt.headless=true',
 ];
 
+/** glibc keeps a heap per thread otherwise, tens of megabytes for a JVM. */
+export const jvmEnvironment = { MALLOC_ARENA_MAX: '2' };
+
 /** Path of a `java` that runs Kafka and the registry. Throws, with what to install, when there is none. */
 export function javaCommand(): string {
   // One search, in plain JavaScript, because the check of prerequisites runs before anything is installed or built.

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Program } from '../process/program.js';
-import { jvmFlags } from './java.js';
+import { jvmEnvironment, jvmFlags } from './java.js';
 
 export interface KafkaOptions {
   /** Configuration, log4j settings and data. */
@@ -79,7 +79,7 @@ export async function prepareKafka(options: KafkaOptions): Promise<Program> {
     name: 'kafka',
     command: java,
     args: [...jvmFlags(320), ...base, 'kafka.Kafka', properties],
-    env: {},
+    env: jvmEnvironment,
     cwd: dir,
     logFile,
     stopSignal: 'SIGTERM',

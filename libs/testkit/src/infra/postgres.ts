@@ -14,6 +14,8 @@ export interface PostgresOptions {
   /** Password of the owner role `postgres`. */
   password: string;
   logFile: string;
+  /** Size of its page cache; every session's resident memory counts what it has touched of it. */
+  sharedBuffersMb: number;
 }
 
 interface Binaries {
@@ -26,8 +28,8 @@ const settings = [
   // No socket file: two instances would need two folders for it, and everything here speaks TCP.
   'unix_socket_directories=',
   'max_connections=200',
-  'shared_buffers=64MB',
   'io_method=sync',
+  'wal_buffers=2MB',
   'max_wal_size=512MB',
   'jit=off',
   'timezone=UTC',
@@ -47,10 +49,11 @@ export async function preparePostgres(options: PostgresOptions): Promise<Program
   const user = unprivilegedUser();
   const { dir, binaries } = reachablePlace(options.dir, await bundledBinaries(), user);
   if (!existsSync(join(dir, 'PG_VERSION'))) initialise({ dir, initdb: binaries.initdb, password: options.password, user });
+  const all = [...settings, `shared_buffers=${options.sharedBuffersMb}MB`];
   return {
     name: 'postgres',
     command: binaries.postgres,
-    args: ['-D', dir, '-p', String(options.port), ...settings.flatMap((setting) => ['-c', setting])],
+    args: ['-D', dir, '-p', String(options.port), ...all.flatMap((setting) => ['-c', setting])],
     env: { LC_ALL: 'C', TZ: 'UTC' },
     cwd: dir,
     ...(user === undefined ? {} : { user }),

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { Program } from '../process/program.js';
-import { jvmFlags } from './java.js';
+import { jvmEnvironment, jvmFlags } from './java.js';
 
 export interface RegistryOptions {
   dir: string;
@@ -24,6 +24,7 @@ export function prepareRegistry({ dir, port, databaseUrl, java, jar, logFile }: 
     command: java,
     args: [...jvmFlags(160), '-jar', jar],
     env: {
+      ...jvmEnvironment,
       QUARKUS_HTTP_HOST: '127.0.0.1',
       QUARKUS_HTTP_PORT: String(port),
       QUARKUS_LOG_LEVEL: 'WARN',

@@ -52,6 +52,7 @@ export async function startTestInfra({ owner, progress }: { owner?: ProcessIdent
     dir,
     logDir: join(dir, 'logs'),
     ports: { kafka: base, kafkaController: base + 1, registry: base + 2, postgres: base + 3 },
+    sharedBuffersMb: 128,
     progress,
     run,
   });
