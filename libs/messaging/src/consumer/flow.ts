@@ -42,13 +42,17 @@ export class Flow {
     const since = Date.now();
     while (!this.closed && this.backlog(lane) > 0) {
       if (Date.now() - Math.max(since, this.movedAtMs) > stallMs) {
-        for (const window of this.windows.all) if (window.lane === lane && window.backlog > 0) window.flow.add('window');
-        this.steer();
+        this.stop(lane);
         return;
       }
       await this.change(heartbeatCheckMs);
       await heartbeat();
     }
+  }
+
+  private stop(lane: Lane): void {
+    for (const window of this.windows.all) if (window.lane === lane && window.backlog > 0) window.flow.add('window');
+    this.steer();
   }
 
   /** Tells the client which partitions to fetch, and lets waiting fetches go on when nothing waits for room any more. */
@@ -59,9 +63,9 @@ export class Flow {
     const held = heldCount();
     for (const window of this.windows.all) {
       const { span } = window.watermark;
-      decide(window, 'uncommitted', span >= maxUncommitted, span < maxUncommitted / 2);
-      decide(window, 'held', window.lane === 'tier' && held >= maxHeld, held < maxHeld / 2);
-      decide(window, 'window', false, left <= maxUnsettled);
+      decide(window.flow, 'uncommitted', { on: span >= maxUncommitted, off: span < maxUncommitted / 2 });
+      decide(window.flow, 'held', { on: window.lane === 'tier' && held >= maxHeld, off: held < maxHeld / 2 });
+      decide(window.flow, 'window', { on: false, off: left <= maxUnsettled });
       const paused = window.flow.size > 0 || isPaused(window);
       if (paused === window.fetchPaused) continue;
       window.fetchPaused = paused;
@@ -92,7 +96,7 @@ export class Flow {
   }
 }
 
-function decide(window: PartitionWindow, stop: FlowStop, on: boolean, off: boolean): void {
-  if (on) window.flow.add(stop);
-  else if (off) window.flow.delete(stop);
+function decide(flow: Set<FlowStop>, stop: FlowStop, { on, off }: { on: boolean; off: boolean }): void {
+  if (on) flow.add(stop);
+  else if (off) flow.delete(stop);
 }

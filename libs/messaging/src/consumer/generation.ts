@@ -2,9 +2,8 @@ import { headers } from '#contracts';
 import type { FetchedBatch, TopicPartitionOffset } from '../kafka/ports.js';
 import { notBeforeMs } from '../tiers/not-before.js';
 import { Flow } from './flow.js';
-import type { KafkaRecord } from './kafka-record.js';
-import { type HeldRecord, Outlet } from './outlet.js';
-import type { PartitionWindow, WindowOwner } from './partition-window.js';
+import { Outlet } from './outlet.js';
+import type { HeldRecord, PartitionWindow, WindowOwner } from './partition-window.js';
 import type { Receipt } from './record.js';
 import { WindowSet } from './window-set.js';
 
@@ -147,8 +146,8 @@ export class Generation implements WindowOwner {
     if (!this.tidyScheduled) this.tidySoon();
   }
 
-  redeliver(window: PartitionWindow, ticket: number, record: KafkaRecord, delayMs: number): void {
-    this.outlet.hold(Date.now() + Math.max(0, Math.ceil(delayMs)), { window, ticket, record });
+  redeliver(held: HeldRecord, delayMs: number): void {
+    this.outlet.hold(Date.now() + Math.max(0, Math.ceil(delayMs)), held);
     this.settled();
   }
 

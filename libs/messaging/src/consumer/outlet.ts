@@ -1,6 +1,5 @@
 import { HeldRecords, type Verdict } from '../tiers/held-records.js';
-import type { KafkaRecord } from './kafka-record.js';
-import type { PartitionWindow } from './partition-window.js';
+import type { HeldRecord, PartitionWindow } from './partition-window.js';
 import type { Receipt } from './record.js';
 import type { WindowSet } from './window-set.js';
 
@@ -12,12 +11,6 @@ export interface OutletOptions {
   onThrow(error: unknown): void;
   /** A held record was handed on so long after its time. */
   onReleased(topic: string, lateMs: number): void;
-}
-
-export interface HeldRecord {
-  window: PartitionWindow;
-  ticket: number;
-  record: KafkaRecord;
 }
 
 /** Taken from one partition before the next has its turn. */

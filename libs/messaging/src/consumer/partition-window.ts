@@ -9,14 +9,25 @@ export type FlowStop = 'window' | 'uncommitted' | 'held';
 /** Main topics and retry tiers have room of their own, so that a backlog in one never delays the other. */
 export type Lane = 'main' | 'tier';
 
-export interface WindowOwner {
-  settled(): void;
-  redeliver(window: PartitionWindow, ticket: number, record: KafkaRecord, delayMs: number): void;
+export interface Place {
+  topic: string;
+  partition: number;
+  lane: Lane;
 }
 
 interface Fetched {
   ticket: number;
   record: KafkaRecord;
+}
+
+/** A record that waits for its time. */
+export interface HeldRecord extends Fetched {
+  window: PartitionWindow;
+}
+
+export interface WindowOwner {
+  settled(): void;
+  redeliver(held: HeldRecord, delayMs: number): void;
 }
 
 /** One partition in one assignment: its watermark, what is fetched and not yet handed out, and why its fetching stands still. */
@@ -33,12 +44,18 @@ export class PartitionWindow {
   private queue: Fetched[] = [];
   private first = 0;
 
+  readonly topic: string;
+  readonly partition: number;
+  readonly lane: Lane;
+
   constructor(
-    readonly topic: string,
-    readonly partition: number,
-    readonly lane: Lane,
+    { topic, partition, lane }: Place,
     private readonly owner: WindowOwner,
-  ) {}
+  ) {
+    this.topic = topic;
+    this.partition = partition;
+    this.lane = lane;
+  }
 
   get backlog(): number {
     return this.queue.length - this.first;
@@ -89,7 +106,7 @@ export class PartitionWindow {
   redeliver(ticket: number, record: KafkaRecord, delayMs: number): void {
     if (this.over || !this.watermark.takeBack(ticket)) return;
     this.out -= 1;
-    this.owner.redeliver(this, ticket, record, delayMs);
+    this.owner.redeliver({ window: this, ticket, record }, delayMs);
   }
 
   /** The assignment is over: nothing of it counts any more. */

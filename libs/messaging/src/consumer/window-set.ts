@@ -17,7 +17,7 @@ export class WindowSet {
 
   /** A fresh window, in place of the one before. */
   add(topic: string, partition: number): PartitionWindow {
-    const window = new PartitionWindow(topic, partition, this.tierTopics.has(topic) ? 'tier' : 'main', this.owner);
+    const window = new PartitionWindow({ topic, partition, lane: this.tierTopics.has(topic) ? 'tier' : 'main' }, this.owner);
     this.windows.get(`${topic}/${partition}`)?.end();
     this.windows.set(`${topic}/${partition}`, window);
     this.all = [...this.windows.values()];

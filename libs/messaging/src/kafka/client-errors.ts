@@ -27,7 +27,7 @@ export function sendError(error: unknown): Error {
   if (error instanceof UnsupportedBroker || error instanceof BrokersUnavailable || error instanceof ProduceRefused) return error;
   const refusal = protocolError(error);
   if (refusal?.type === undefined) return new BrokersUnavailable('a send failed', { cause: error });
-  return new ProduceRefused(refusal.type, recordFaults.has(refusal.type), refusal.retriable === true, { cause: error });
+  return new ProduceRefused(refusal.type, recordFaults.has(refusal.type), { passing: refusal.retriable === true, cause: error });
 }
 
 /** Whether asking again may help: no answer, or an answer that the protocol marks as passing. A mistake in our own request is not. */

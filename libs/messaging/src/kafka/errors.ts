@@ -4,16 +4,18 @@
  */
 export class ProduceRefused extends Error {
   readonly safeMessage = true;
+  /** Kafka marks the refusal as one that may pass within moments, such as a partition between two leaders. */
+  readonly passing: boolean;
+
   constructor(
     /** Kafka's name of the error, e.g. MESSAGE_TOO_LARGE. */
     readonly code: string,
     readonly recordFault: boolean,
-    /** Kafka marks the refusal as one that may pass within moments, such as a partition between two leaders. */
-    readonly passing = false,
-    options?: ErrorOptions,
+    { passing = false, ...options }: { passing?: boolean; cause?: unknown } = {},
   ) {
     super(`Kafka refused to store records: ${code}`, options);
     this.name = 'ProduceRefused';
+    this.passing = passing;
   }
 }
 

@@ -128,15 +128,14 @@ export class KafkajsProducer implements ProducerPort {
 
   private client(): Promise<Producer> {
     if (this.closed) return Promise.reject(new BrokersUnavailable('the producer is closed'));
+    if (this.connecting === undefined && Date.now() < this.notBeforeMs) {
+      return Promise.reject(new BrokersUnavailable('the last connect failed less than a second ago'));
+    }
     this.connecting ??= this.open();
     return this.connecting;
   }
 
   private async open(): Promise<Producer> {
-    if (Date.now() < this.notBeforeMs) {
-      this.connecting = undefined;
-      throw new BrokersUnavailable('the last connect failed less than a second ago');
-    }
     const producer = newClient(this.options, {
       requestTimeout: Math.min(requestTimeoutMs, this.options.requestTimeoutMs ?? requestTimeoutMs),
       retry,

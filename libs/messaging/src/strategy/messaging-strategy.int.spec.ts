@@ -99,12 +99,7 @@ describe('messaging strategy', () => {
         throw new Error('thrown');
       },
     ],
-    [
-      'a thrown null',
-      () => {
-        throw null;
-      },
-    ],
+    ['an Observable that fails with something that is no error', () => throwError(() => null)],
     ['a rejected promise', () => Promise.reject(new Error('rejected'))],
     [
       'an Observable that fails later',
