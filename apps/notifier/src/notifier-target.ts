@@ -1,14 +1,14 @@
 import { type LeadResolved, operationKey } from '#contracts';
 import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, Target } from '#delivery';
-import type { Channel } from '#destinations';
 import { metrics, type Site } from '#runtime';
+import type { OpenChannel } from './open-channels.js';
 import { decideTelling } from './telling/decide-telling.js';
 import { messageText } from './telling/message-text.js';
 import { notificationName, parseNotificationName } from './telling/notification-key.js';
 
 export interface NotifierTargetOptions {
   site: Site;
-  channels: ReadonlyMap<string, Channel>;
+  channels: ReadonlyMap<string, OpenChannel>;
 }
 
 /** Milliseconds for one call of a channel. */
@@ -41,8 +41,8 @@ export class NotifierTarget implements Target<LeadResolved> {
   plan(event: LeadResolved): PlannedDelivery | undefined {
     const telling = decideTelling(this.options.site, this.options.channels, event);
     if (!telling.tell) return undefined;
-    const { channel, recipient, template } = telling;
-    const destination = notificationName({ scope: 'lead', channel, recipient, template });
+    const { channel, recipientKey, template } = telling;
+    const destination = notificationName({ scope: 'lead', channel, recipientKey, template });
     return {
       eventId: event.event_id,
       destination,

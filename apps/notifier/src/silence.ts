@@ -1,12 +1,12 @@
 import type { LeadResolved } from '#contracts';
-import type { Channel } from '#destinations';
 import type { Received } from '#messaging';
 import { type Logger, metrics, type Site } from '#runtime';
+import type { OpenChannel } from './open-channels.js';
 import { decideTelling, type SilenceReason } from './telling/decide-telling.js';
 
 export interface SilenceOptions {
   site: Site;
-  channels: ReadonlyMap<string, Channel>;
+  channels: ReadonlyMap<string, OpenChannel>;
   logger: Logger;
 }
 

@@ -2,14 +2,13 @@ import type { INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { dlqTopic, groups, type LeadResolved, LeadResolvedEvent, replayTopic, retryTiers, retryTopic, topics } from '#contracts';
 import { DeliveryEngine, Sweeper, statesRequest, statesRoute } from '#delivery';
-import type { Channel } from '#destinations';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
-import { loadInternalTokens, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
+import { hmacs, loadHmacSecret, loadInternalTokens, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
 import type { notifierEnv } from './env.js';
 import { withNotifications } from './notification-states.js';
 import { notifierModule } from './notifier.module.js';
 import { countNotification, NotifierTarget } from './notifier-target.js';
-import { openChannels } from './open-channels.js';
+import { type OpenChannel, openChannels } from './open-channels.js';
 import { Silence } from './silence.js';
 import { databaseReadiness, openStorage, type Storage } from './storage.js';
 import { parseNotificationName } from './telling/notification-key.js';
@@ -21,8 +20,9 @@ const group = groups.notifier;
 /** Starts notifier: storage, relay, internal API, the engine behind its consumer group, the sweeper. */
 export async function startNotifier(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
-  const channels = openChannels(site, env.LD_SECRETS_DIR);
-  const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
+  const secretsDir = env.LD_SECRETS_DIR;
+  const channels = openChannels(site, { secretsDir, hmacs: hmacs(loadHmacSecret(secretsDir)) });
+  const tokens = loadInternalTokens(secretsDir);
   const kafka = createKafka({ ...kafkaSettings(env), clientId: 'notifier', logger });
   const storage = await openStorage(env);
   const { db } = storage;
@@ -87,7 +87,7 @@ function messagingStrategy({ env, logger }: Context, kafka: KafkaPort, { codec }
 interface EngineParts {
   storage: Storage;
   relay: Relay;
-  channels: ReadonlyMap<string, Channel>;
+  channels: ReadonlyMap<string, OpenChannel>;
   strategy: MessagingStrategy;
 }
 

@@ -5,7 +5,7 @@ import { type RouteConfig, route, type Site } from '#runtime';
 export type SilenceReason = 'secondary' | 'outcome' | 'no_channel' | 'test_lead';
 
 export type Telling =
-  | { tell: true; channel: string; recipient: string; template: string; ownerName?: string }
+  | { tell: true; channel: string; recipientKey: string; template: string; ownerName?: string }
   | { tell: false; reason: SilenceReason; channel?: string };
 
 /** A lead's outcome that somebody has to know, and the template that says so. What a person decided (discarded, erased) is not told back. */
@@ -16,7 +16,7 @@ const templates: Readonly<Record<string, string>> = {
 };
 
 export interface TellableChannel {
-  recipient: string;
+  recipientKey: string;
   /** Test leads may be told there. */
   sandbox: boolean;
 }
@@ -41,7 +41,7 @@ export function decideTelling(
   if (event.test && !channel.sandbox) return { tell: false, reason: 'test_lead', channel: name };
   const owner = rule?.owner ?? Object.keys(site.owners)[0];
   const ownerName = owner === undefined ? undefined : site.owners[owner]?.name;
-  return { tell: true, channel: name, recipient: channel.recipient, template, ownerName };
+  return { tell: true, channel: name, recipientKey: channel.recipientKey, template, ownerName };
 }
 
 function routeOf(site: Pick<Site, 'routing'>, event: LeadResolved): RouteConfig | undefined {

@@ -4,22 +4,22 @@ import { notificationName, parseNotificationName } from './notification-key.js';
 
 describe('notification names', () => {
   it('are plain for ordinary parts', () => {
-    expect(notificationName({ scope: 'lead', channel: 'sales', recipient: '-1001', template: 'lead_delivered' })).toBe(
-      'lead/sales/-1001/lead_delivered',
+    expect(notificationName({ scope: 'lead', channel: 'sales', recipientKey: '0f0f', template: 'lead_delivered' })).toBe(
+      'lead/sales/0f0f/lead_delivered',
     );
   });
 
   it('give back any parts, so no two keys share a name', () => {
     const part = fc.string({ minLength: 1, unit: 'binary' });
     fc.assert(
-      fc.property(part, part, part, (channel, recipient, template) => {
-        const key = { scope: 'lead' as const, channel, recipient, template };
+      fc.property(part, part, part, (channel, recipientKey, template) => {
+        const key = { scope: 'lead' as const, channel, recipientKey, template };
         expect(parseNotificationName(notificationName(key))).toEqual(key);
       }),
     );
   });
 
-  it.each(['sandbox-crm', 'lead/sales/-1001', 'lead/a/b/c/d', 'other/a/b/c'])('does not take %s for its own', (name) => {
+  it.each(['sandbox-crm', 'lead/sales/0f0f', 'lead/a/b/c/d', 'other/a/b/c'])('does not take %s for its own', (name) => {
     expect(parseNotificationName(name)).toBeUndefined();
   });
 });

@@ -4,7 +4,8 @@ export type NotificationScope = 'lead';
 export interface NotificationKey {
   scope: NotificationScope;
   channel: string;
-  recipient: string;
+  /** Keyed hash: the name stands in logs and traces. */
+  recipientKey: string;
   template: string;
 }
 
@@ -14,13 +15,13 @@ const separator = '/';
  * With the event id this is what makes a notification one: the same recipient is told once per template, whatever repeats itself. It is
  * the delivery's name in the table, so parts are escaped and a later reading gives them back.
  */
-export function notificationName({ scope, channel, recipient, template }: NotificationKey): string {
-  return [scope, channel, recipient, template].map(encodeURIComponent).join(separator);
+export function notificationName({ scope, channel, recipientKey, template }: NotificationKey): string {
+  return [scope, channel, recipientKey, template].map(encodeURIComponent).join(separator);
 }
 
 /** The parts of a delivery's name; `undefined` for a name that this service did not make. */
 export function parseNotificationName(name: string): NotificationKey | undefined {
-  const [scope, channel, recipient, template, ...rest] = name.split(separator).map(decodeURIComponent);
-  if (scope !== 'lead' || channel === undefined || recipient === undefined || template === undefined || rest.length > 0) return undefined;
-  return { scope, channel, recipient, template };
+  const [scope, channel, recipientKey, template, ...rest] = name.split(separator).map(decodeURIComponent);
+  const complete = channel !== undefined && recipientKey !== undefined && template !== undefined && rest.length === 0;
+  return scope === 'lead' && complete ? { scope, channel, recipientKey, template } : undefined;
 }

@@ -13,8 +13,8 @@ const site: Pick<Site, 'routing' | 'owners'> = {
   owners: { duty: { id: 'duty', name: 'Duty desk' }, ada: { id: 'ada', name: 'Sales duty' } },
 };
 const channels = new Map<string, TellableChannel>([
-  ['duty', { recipient: '-1', sandbox: false }],
-  ['sales', { recipient: '-1001', sandbox: true }],
+  ['duty', { recipientKey: 'r1', sandbox: false }],
+  ['sales', { recipientKey: 'r1001', sandbox: true }],
 ]);
 const at = new Date('2026-11-01T10:00:00Z');
 const event: LeadResolved = {
@@ -43,7 +43,7 @@ const decide = (changes: Partial<LeadResolved>) => decideTelling(site, channels,
 
 describe('decideTelling', () => {
   it('tells the routed chat and owner of the primary outcome, with the outcome as template', () => {
-    const told = { tell: true, channel: 'sales', recipient: '-1001', ownerName: 'Sales duty' };
+    const told = { tell: true, channel: 'sales', recipientKey: 'r1001', ownerName: 'Sales duty' };
     expect(decide({})).toEqual({ ...told, template: 'lead_delivered' });
     expect(decide({ outcome: 'dead' })).toEqual({ ...told, template: 'lead_dead' });
     expect(decide({ outcome: 'expired' })).toEqual({ ...told, template: 'lead_expired' });
@@ -58,7 +58,7 @@ describe('decideTelling', () => {
   });
 
   it('tells the first channel and owner about a lead that no rule planned for', () => {
-    const nobody = { tell: true, channel: 'duty', recipient: '-1', ownerName: 'Duty desk' };
+    const nobody = { tell: true, channel: 'duty', recipientKey: 'r1', ownerName: 'Duty desk' };
     expect(decide({ source: 'unheard', destination: 'unrouted', primary: false, outcome: 'dead' })).toEqual({
       ...nobody,
       template: 'lead_dead',

@@ -7,7 +7,7 @@ const defaultKeepMs = 1_000;
 const defaultTimeoutMs = 1_500;
 
 export interface LagExporterOptions {
-  source: () => Promise<LagSource>;
+  source: LagSource;
   groups: readonly GroupSpec[];
   logger: Logger;
   /** A scrape within this many milliseconds after a reading gets the same one. Default 1,000. */
@@ -61,14 +61,10 @@ export class LagExporter {
 
   /** A reading that Kafka keeps waiting is joined by the next call, so that a broker that is away is not asked ever more often. */
   private read(): Promise<LagPicture> {
-    this.reading ??= this.picture().finally(() => {
+    this.reading ??= readLag(this.options.source, this.options.groups).finally(() => {
       this.reading = undefined;
     });
     return this.reading;
-  }
-
-  private async picture(): Promise<LagPicture> {
-    return readLag(await this.options.source(), this.options.groups);
   }
 }
 

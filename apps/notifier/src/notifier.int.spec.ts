@@ -1,0 +1,320 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
+import { z } from 'zod';
+import { headers, type LeadResolved, LeadResolvedEvent, topics } from '#contracts';
+import {
+  applySchemas,
+  applyTopics,
+  type Codec,
+  createCodec,
+  createKafka,
+  type KafkaPort,
+  loadSchemaIds,
+  type ProducerPort,
+} from '#messaging';
+import {
+  baseEnv,
+  createLogger,
+  metrics,
+  migrateService,
+  newEventId,
+  newLeadRef,
+  openDatabase,
+  type Site,
+  type Stoppable,
+  startTelemetry,
+} from '#runtime';
+import { eventually, type TestDatabase, testDatabase, testInfra } from '#testkit';
+import { notifierEnv } from './env.js';
+import { migrations } from './migrations/index.js';
+import { startNotifier } from './start-notifier.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(90_000);
+
+type Answer = 'ok' | 'throttle' | 'lose' | 'silent';
+
+/** A chat that does what the next entry of `script` says, then `ok`. */
+class PretendChat {
+  readonly messages: { text: string; traceparent?: string }[] = [];
+  readonly calls: string[] = [];
+  script: Answer[] = [];
+  private server: Server | undefined;
+  private port = 0;
+
+  async open(): Promise<string> {
+    this.server = createServer((req, res) => {
+      let body = '';
+      req.on('data', (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      req.on('end', () => {
+        const { text } = JSON.parse(body) as { text: string };
+        const answer = this.script.shift() ?? 'ok';
+        this.calls.push(text);
+        if (answer === 'throttle') {
+          res.writeHead(429).end('{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":1}}');
+          return;
+        }
+        this.messages.push({ text, traceparent: req.headers.traceparent?.toString() });
+        if (answer === 'lose') req.socket.resetAndDestroy();
+        else res.end(JSON.stringify({ ok: true, result: { message_id: this.messages.length } }));
+      });
+    });
+    await new Promise<void>((resolve) => this.server?.listen(this.port, '127.0.0.1', resolve));
+    this.port = (this.server.address() as AddressInfo).port;
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async close(): Promise<void> {
+    const { server } = this;
+    server?.closeAllConnections();
+    await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
+  }
+
+  told(leadRef: string): number {
+    return this.messages.filter(({ text }) => text.includes(leadRef)).length;
+  }
+
+  asked(leadRef: string): number {
+    return this.calls.filter((text) => text.includes(leadRef)).length;
+  }
+}
+
+describe('notifier on real servers', () => {
+  const { kafkaBrokers, schemaRegistry } = testInfra();
+  const logger = createLogger('notifier-spec', 'silent');
+  const chat = new PretendChat();
+  const secretsDir = mkdtempSync(join(tmpdir(), 'notifier-'));
+  let database: TestDatabase;
+  let owner: pg.Client;
+  let kafka: KafkaPort;
+  let producer: ProducerPort;
+  let codec: Codec;
+  let parts: Stoppable[] = [];
+  let internalUrl: string;
+
+  const site = (apiUrl: string): Site => ({
+    sources: [],
+    routing: [
+      { match: { source: 'website' }, destinations: ['sandbox-crm'], chat: 'sales', owner: 'ada', policy: 'default' },
+      { match: { source: 'tester' }, destinations: ['sandbox-crm'], chat: 'real', policy: 'default' },
+    ],
+    destinations: {},
+    policies: {},
+    channels: {
+      sales: { name: 'sales', kind: 'telegram', apiUrl, token: { file: 'chat-token' }, chatId: '-1001', sandbox: true },
+      real: { name: 'real', kind: 'telegram', apiUrl, token: { file: 'chat-token' }, chatId: '-2002', sandbox: false },
+    },
+    owners: { ada: { id: 'ada', name: 'Sales duty' } },
+    limits: { bodyBytes: 262_144 },
+  });
+
+  const freePort = async (): Promise<number> => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  };
+
+  beforeAll(async () => {
+    writeFileSync(join(secretsDir, 'chat-token'), '1:token');
+    writeFileSync(join(secretsDir, 'internal-tokens.json'), JSON.stringify({ intake: 'intake-token-0123456789' }));
+    writeFileSync(join(secretsDir, 'hmac.key'), Buffer.alloc(32, 7).toString('base64'));
+    database = await testDatabase('notifier');
+    await migrateService({ url: database.url, service: 'notifier', migrations });
+    await applySchemas({ registryUrl: schemaRegistry, dir: 'schemas', databases: [{ url: database.url, schema: 'notifier' }] });
+    owner = new pg.Client({ connectionString: database.url });
+    await owner.connect();
+    kafka = createKafka({ brokers: kafkaBrokers.split(','), clientId: 'notifier-spec', logger });
+    const admin = await kafka.admin();
+    await applyTopics({ admin, destinations: [], replication: 1 });
+    producer = await kafka.producer();
+    const db = await openDatabase({ url: database.url, role: 'ld_notifier', schema: 'notifier', applicationName: 'spec' });
+    codec = createCodec({ known: await loadSchemaIds(db) });
+    await db.close();
+
+    const apiUrl = await chat.open();
+    const port = await freePort();
+    internalUrl = `http://127.0.0.1:${port}/internal/v1/deliveries:state`;
+    const env = z.object({ ...baseEnv, ...notifierEnv }).parse({
+      LD_SITE_FILE: 'unused',
+      LD_SECRETS_DIR: secretsDir,
+      DATABASE_URL: database.url,
+      KAFKA_BROKERS: kafkaBrokers,
+      KAFKA_SESSION_TIMEOUT_MS: '6000',
+      SCHEMA_REGISTRY_URL: schemaRegistry,
+      INTERNAL_PORT: String(port),
+      SWEEP_MS: '200',
+    });
+    const telemetry = startTelemetry({ service: 'notifier', ratio: 1 });
+    parts = await startNotifier({ env, site: site(apiUrl), logger, telemetry, signal: new AbortController().signal });
+  });
+  afterAll(async () => {
+    for (const part of [...parts].reverse()) await part.stop();
+    await kafka?.close();
+    await owner?.end();
+    await database?.drop();
+    await chat.close();
+  });
+  beforeEach(() => {
+    chat.script = [];
+  });
+
+  const resolved = (changes: Partial<LeadResolved> = {}): LeadResolved => ({
+    resolution_id: newEventId(),
+    event_type: 'lead.resolved',
+    version: 1,
+    event_id: newEventId(),
+    lead_ref: newLeadRef(),
+    organization: 'demo',
+    source: 'website',
+    form: 'contact',
+    campaign: 'autumn',
+    destination: 'sandbox-crm',
+    primary: true,
+    generation: 1,
+    outcome: 'delivered',
+    error_class: null,
+    error_code: null,
+    operations: [],
+    submitted_at: new Date(),
+    accepted_at: new Date(),
+    resolved_at: new Date(),
+    test: false,
+    ...changes,
+  });
+  const announce = (events: LeadResolved[], traceparent?: string) =>
+    producer.send(
+      events.map((event) => ({
+        topic: topics.leadResolved,
+        key: Buffer.from(event.event_id),
+        value: codec.encode(LeadResolvedEvent, event),
+        headers: { [headers.eventId]: event.event_id, ...(traceparent && { [headers.traceparent]: traceparent }) },
+      })),
+    );
+  const notificationsOf = async (eventId: string): Promise<unknown> => {
+    const response = await fetch(internalUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer intake-token-0123456789' },
+      body: JSON.stringify({ items: [{ event_id: eventId }] }),
+    });
+    const answer = (await response.json()) as { items: { notifications: unknown }[] };
+    return answer.items[0]?.notifications;
+  };
+  const told = (leadRef: string) => eventually(`a message about ${leadRef}`, () => chat.told(leadRef) > 0, { timeoutMs: 60_000 });
+  const becomes = (event: LeadResolved, state: string, template = 'lead_delivered') =>
+    eventually(
+      `the notification to be ${state}`,
+      async () => JSON.stringify(await notificationsOf(event.event_id)) === JSON.stringify([{ channel: 'sales', template, state }]),
+      { timeoutMs: 60_000 },
+    );
+  const counted = async (channel: string, outcome: string): Promise<number> => {
+    const { values } = await metrics.notifications.get();
+    return values.find(({ labels }) => labels.channel === channel && labels.outcome === outcome)?.value ?? 0;
+  };
+
+  it('tells once of a lead whose record comes three times, in the trace of its delivery', async () => {
+    const event = resolved();
+    const traceId = newEventId().replaceAll('-', '');
+    const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
+    await announce([event, event], traceparent);
+    await told(event.lead_ref);
+    await announce([event], traceparent);
+    const after = resolved();
+    await announce([after]);
+    await told(after.lead_ref);
+    await becomes(event, 'succeeded');
+    expect(chat.told(event.lead_ref)).toBe(1);
+    expect(chat.messages.find(({ text }) => text.includes(event.lead_ref))?.traceparent).toContain(traceId);
+    expect(chat.messages.find(({ text }) => text.includes(event.lead_ref))?.text).toContain('Owner: Sales duty');
+  });
+
+  it('tells of a failure under its own template, also after the lead was told delivered', async () => {
+    const event = resolved();
+    await announce([event, { ...event, outcome: 'dead', error_class: 'permanent', error_code: 'http_400', resolution_id: newEventId() }]);
+    await eventually('both messages', () => chat.told(event.lead_ref) === 2, { timeoutMs: 60_000 });
+    const texts = chat.messages.filter(({ text }) => text.includes(event.lead_ref)).map(({ text }) => text);
+    expect(texts.map((text) => text.split('#')[1]).sort()).toEqual(['lead_dead', 'lead_delivered']);
+  });
+
+  it('tells nobody of a secondary destination, nor of a test lead outside a sandbox, and counts the latter', async () => {
+    const secondary = resolved({ primary: false, destination: 'sandbox-marketing' });
+    const test = resolved({ test: true, source: 'tester' });
+    const sandboxTest = resolved({ test: true });
+    const before = await counted('real', 'test_lead');
+    await announce([secondary, test, sandboxTest]);
+    await told(sandboxTest.lead_ref);
+    await eventually('the silence to be counted', async () => (await counted('real', 'test_lead')) > before);
+    expect([chat.told(secondary.lead_ref), chat.told(test.lead_ref)]).toEqual([0, 0]);
+    expect(await notificationsOf(secondary.event_id)).toEqual([]);
+  });
+
+  it('sends again what was throttled, not before it was asked to', async () => {
+    chat.script = ['throttle'];
+    const event = resolved();
+    const begun = Date.now();
+    await announce([event]);
+    await told(event.lead_ref);
+    expect(Date.now() - begun).toBeGreaterThanOrEqual(1_000);
+    expect([chat.asked(event.lead_ref), chat.told(event.lead_ref)]).toEqual([2, 1]);
+    await becomes(event, 'succeeded');
+  });
+
+  it('sends what could not be sent once the chat is back', async () => {
+    await chat.close();
+    const event = resolved();
+    await announce([event]);
+    await becomes(event, 'waiting');
+    await chat.open();
+    await becomes(event, 'succeeded');
+    expect(chat.told(event.lead_ref)).toBe(1);
+  });
+
+  it('never sends again what may have been sent, says so and goes on with others', async () => {
+    const before = await counted('sales', 'uncertain');
+    chat.script = ['lose'];
+    const event = resolved();
+    await announce([event]);
+    await becomes(event, 'uncertain');
+    await announce([event]);
+    const next = resolved();
+    await announce([next]);
+    await told(next.lead_ref);
+    await becomes(event, 'uncertain');
+    expect(chat.asked(event.lead_ref)).toBe(1);
+    expect(await counted('sales', 'uncertain')).toBe(before + 1);
+  });
+
+  it('finds a message uncertain whose sender died in the middle of it, and counts it', async () => {
+    const before = await counted('sales', 'uncertain');
+    const event = resolved();
+    await announce([event]);
+    await becomes(event, 'succeeded');
+    // As a process leaves it that is killed between the mark and the answer.
+    await owner.query(
+      `UPDATE notifier.operation SET state = 'in_flight', sending_at = now(), destination_ref = NULL, attempt_id = gen_random_uuid()
+       WHERE event_id = $1`,
+      [event.event_id],
+    );
+    await owner.query(
+      `UPDATE notifier.delivery d SET state = 'in_flight', lease_until = now() - interval '1 second', attempt_id = o.attempt_id
+       FROM notifier.operation o WHERE o.event_id = d.event_id AND d.event_id = $1`,
+      [event.event_id],
+    );
+    await becomes(event, 'uncertain');
+    expect(chat.asked(event.lead_ref)).toBe(1);
+    expect(await counted('sales', 'uncertain')).toBe(before + 1);
+  });
+
+  it('answers the callers it knows only', async () => {
+    const response = await fetch(internalUrl, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+    expect(response.status).toBe(401);
+  });
+});
