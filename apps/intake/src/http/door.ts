@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Logger, metrics, parseTraceContext, type SourceConfig, type Span, type Telemetry } from '#runtime';
-import { type Caller, callerOf, setCaller } from './caller.js';
+import { type Caller, setCaller } from './caller.js';
 import { refusals } from './refusal.js';
 import { sendRefusal } from './send.js';
 import type { SourceKeys } from './source-keys.js';
 import { TokenBucket } from './token-bucket.js';
 
 /** From the first byte of a request to its answer. The contract says 3 s. */
-export const answerWithinMs = 2_700;
+export const answerWithinMs = 2_500;
 
 export interface DoorTools {
   keys: SourceKeys;
@@ -28,10 +28,6 @@ export function installDoor(instance: FastifyInstance, tools: DoorTools): void {
     if (request.url.startsWith('/v1/') && !admit(request, reply, { ...tools, limits })) return;
     done();
   });
-  instance.addHook('onResponse', (request, reply, done) => {
-    finish(request, reply, tools.logger);
-    done();
-  });
 }
 
 /** True: the request may go on. False: it was answered. */
@@ -45,6 +41,8 @@ function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & 
   }
   const caller: Caller = { source, span: serverSpan(request, source, tools.telemetry), startedMs };
   setCaller(request, caller);
+  // Emitted once, also where the client hung up before its answer.
+  reply.raw.once('close', () => finish(request, reply, { caller, logger: tools.logger }));
   const retryAfterS = tools.limits.take(source, request.method);
   if (retryAfterS > 0) {
     caller.outcome = 'rate-limited';
@@ -54,6 +52,9 @@ function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & 
   answerInTime(request, reply, caller);
   return true;
 }
+
+/** As nginx calls it; never sent, only logged. */
+const clientClosedRequest = 499;
 
 /** Answers for whoever does not: the client whose body does not come, or PostgreSQL. Whatever is still running finds the answer sent. */
 function answerInTime(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
@@ -82,16 +83,14 @@ function serverSpan(request: FastifyRequest, source: SourceConfig, telemetry: Te
 
 const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.at(-1) : header);
 
-function finish(request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
-  const caller = callerOf(request);
-  if (!caller) return;
-  const { source, span, outcome } = caller;
-  const status = reply.statusCode;
+function finish(request: FastifyRequest, reply: FastifyReply, { caller, logger }: { caller: Caller; logger: Logger }): void {
+  const { source, span, outcome = 'hung_up' } = caller;
+  const status = reply.raw.writableFinished ? reply.statusCode : clientClosedRequest;
   const durationMs = performance.now() - caller.startedMs;
   span.set({ 'http.response.status_code': status, 'lead.event_id': caller.eventId });
-  span.end(status >= 500 ? { error: outcome ?? String(status) } : undefined);
+  span.end(status >= 500 ? { error: outcome } : undefined);
   if (request.method === 'POST' && !caller.test) {
-    metrics.intakeRequests.inc({ source: source.id, outcome: outcome ?? String(status) });
+    metrics.intakeRequests.inc({ source: source.id, outcome });
     metrics.intakeDuration.observe({ door: 'http' }, durationMs / 1_000);
   }
   logger.unit({
