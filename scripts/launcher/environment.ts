@@ -21,10 +21,17 @@ export const sandboxUrls = (ports: Ports) => ({
 export const intakeUrl = (ports: Ports): string => local(ports.intake);
 export const internalUrl = (ports: Ports, service: Service): string => local(ports.internal[service]);
 
+/**
+ * How soon the work of a service that died is taken over, in ms: its partitions after the session, its claims after the lease. Shorter than
+ * the services' own defaults, which allow for slow networks. A lease must outlast the longest call (`timeout_ms` in the site file).
+ */
+const takeOver = { KAFKA_SESSION_TIMEOUT_MS: '6000', LEASE_MS: '15000' };
+
 /** Environment of the jobs, and the common part of every service's. What the caller exported goes first, so that knobs reach the services. */
 export function commonEnvironment({ ports, connections, siteFile, secretsDir, sourceKeyHash }: Surroundings): Record<string, string> {
   const sandbox = sandboxUrls(ports);
   return {
+    ...takeOver,
     ...callersEnvironment(),
     // glibc keeps a heap per thread otherwise, tens of megabytes in each process.
     MALLOC_ARENA_MAX: '2',
