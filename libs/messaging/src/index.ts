@@ -24,7 +24,13 @@ export { MessagingStrategy, type MessagingStrategyOptions, type Subscription } f
 export { OriginalErrors } from './strategy/original-errors.js';
 export type { EventDecoder } from './strategy/reader.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';
-export { type AppliedSchema, type ApplySchemasOptions, applySchemas } from './topology/apply-schemas.js';
+export {
+  type AppliedSchema,
+  type ApplySchemasOptions,
+  applySchemas,
+  findSchemaIdTables,
+  type SchemaIdTable,
+} from './topology/apply-schemas.js';
 export { checkSchemas, type SchemaProblem } from './topology/check-schemas.js';
 export type { TopologyProblem } from './topology/expected.js';
 export { KafkaDoor, type KafkaDoorOptions } from './topology/kafka-door.js';

@@ -29,7 +29,7 @@ export class KafkaDoor {
   }
 
   async close(): Promise<void> {
-    const ports = [this.producer, this.admin].map((opening) => opening?.then((port) => port.close()));
-    await Promise.allSettled(ports);
+    const openings: (Promise<{ close(): Promise<void> }> | undefined)[] = [this.producer, this.admin];
+    await Promise.allSettled(openings.map(async (opening) => (await opening)?.close()));
   }
 }

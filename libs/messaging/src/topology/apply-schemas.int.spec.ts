@@ -9,7 +9,7 @@ import { type TestDatabase, testDatabase, testInfra, uniqueName } from '#testkit
 import { createCodec } from '../codec/codec.js';
 import { SchemaRefused } from '../codec/registry-client.js';
 import { loadSchemaIds, schemaIdsDdl } from '../codec/schema-ids.js';
-import { applySchemas } from './apply-schemas.js';
+import { applySchemas, findSchemaIdTables } from './apply-schemas.js';
 
 class CreateSchemaIds1764374400001 implements MigrationInterface {
   up = (runner: QueryRunner) => runner.query(schemaIdsDdl);
@@ -37,7 +37,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-const apply = () => applySchemas({ registryUrl, dir, databases: [{ url: server.url, schema: 'schemas_spec' }] });
+const apply = async () => applySchemas({ registryUrl, dir, databases: await findSchemaIdTables(server.url) });
 const write = (version: number, schema: object) =>
   writeFileSync(path.join(dir, subject, `v${version}.avsc`), JSON.stringify(schema, null, 2));
 const registry = async (place: string) => (await fetch(`${registryUrl}${place}`)).json() as Promise<Record<string, unknown>>;
@@ -77,10 +77,10 @@ describe('applying schemas', () => {
     expect(await loadSchemaIds(db)).toHaveLength(1);
   });
 
-  it('says what to do where the service is not migrated', async () => {
-    write(1, v1);
-    const missing = applySchemas({ registryUrl, dir, databases: [{ url: server.url, schema: 'elsewhere' }] });
-    await expect(missing).rejects.toThrow('leadctl migrate');
+  it('says what to do where no service is migrated', async () => {
+    const empty = await testDatabase('schemas_empty');
+    await expect(findSchemaIdTables(empty.url)).rejects.toThrow('leadctl migrate');
+    await empty.drop();
   });
 });
 

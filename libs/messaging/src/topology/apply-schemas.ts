@@ -9,10 +9,16 @@ export interface ApplySchemasOptions {
   registryUrl: string;
   /** Folder with <subject>/v<N>.avsc. */
   dir: string;
-  /** Owner URL and PostgreSQL schema of each service that keeps the ids. */
-  databases: readonly { url: string; schema: string }[];
+  /** Where the ids are stored: see findSchemaIdTables. */
+  databases: readonly SchemaIdTable[];
   /** Hard limit of one registry call; default 10,000. */
   timeoutMs?: number;
+}
+
+/** Owner URL, and PostgreSQL schema of one service that keeps schema ids. */
+export interface SchemaIdTable {
+  url: string;
+  schema: string;
 }
 
 export interface AppliedSchema extends KnownSchema {
@@ -22,7 +28,7 @@ export interface AppliedSchema extends KnownSchema {
 
 /**
  * Registers every schema in one canonical form, sets the compatibility of each subject, stores the ids with each service. Can be repeated; ids
- * that the registry keeps stay. @throws SchemaRefused, RegistryUnavailable, ConfigError when a service is not migrated yet.
+ * that the registry keeps stay. @throws SchemaRefused, RegistryUnavailable.
  */
 export async function applySchemas({ registryUrl, dir, databases, timeoutMs = 10_000 }: ApplySchemasOptions): Promise<AppliedSchema[]> {
   const registry = registryClient({ url: registryUrl, timeoutMs });
@@ -32,7 +38,7 @@ export async function applySchemas({ registryUrl, dir, databases, timeoutMs = 10
     const versions = files.filter((file) => file.subject === subject);
     applied.push(...(await applySubject(registry, versions)));
   }
-  for (const database of databases) await storeIds(database, applied);
+  for (const { url, schema } of databases) await withClient(url, (client) => client.query(storeIds(schema), columns(applied)));
   return applied;
 }
 
@@ -54,26 +60,38 @@ async function setLevel(registry: RegistryClient, subject: string): Promise<void
   if ((await registry.compatibility(subject)) !== level) await registry.setCompatibility(subject, level);
 }
 
+/** Every service of the database that encodes or decodes events. @throws ConfigError when there is none yet. */
+export async function findSchemaIdTables(url: string): Promise<SchemaIdTable[]> {
+  const { rows } = await withClient(url, (client) =>
+    client.query<{ schema: string }>(
+      `SELECT n.nspname AS schema FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.relname = 'schema_id' AND c.relkind = 'r' ORDER BY 1`,
+    ),
+  );
+  if (rows.length > 0) return rows.map(({ schema }) => ({ url, schema }));
+  const problem = 'names a database in which no service keeps schema ids yet';
+  throw new ConfigError([{ path: 'DATABASE_URL', problem, fix: 'Run `leadctl migrate` first' }]);
+}
+
 /** The id in force gets the newest time, so that encoding uses it even where an older registry had used it before. */
-async function storeIds({ url, schema }: { url: string; schema: string }, applied: readonly AppliedSchema[]): Promise<void> {
-  const client = new pg.Client({ connectionString: url, statement_timeout: 10_000 });
+const storeIds = (schema: string): string => `
+  INSERT INTO ${pg.escapeIdentifier(schema)}.schema_id (subject, version, id, schema)
+  SELECT * FROM unnest($1::text[], $2::integer[], $3::integer[], $4::text[])
+  ON CONFLICT (subject, id) DO UPDATE SET version = excluded.version, schema = excluded.schema, applied_at = clock_timestamp()`;
+
+const columns = (applied: readonly AppliedSchema[]): unknown[] => [
+  applied.map((row) => row.subject),
+  applied.map((row) => row.version),
+  applied.map((row) => row.id),
+  applied.map((row) => row.schema),
+];
+
+async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString, statement_timeout: 10_000 });
+  client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query(
-      `INSERT INTO ${pg.escapeIdentifier(schema)}.schema_id (subject, version, id, schema)
-       SELECT * FROM unnest($1::text[], $2::integer[], $3::integer[], $4::text[])
-       ON CONFLICT (subject, id) DO UPDATE SET version = excluded.version, schema = excluded.schema, applied_at = clock_timestamp()`,
-      [
-        applied.map((row) => row.subject),
-        applied.map((row) => row.version),
-        applied.map((row) => row.id),
-        applied.map((row) => row.schema),
-      ],
-    );
-  } catch (error) {
-    if (!['42P01', '3F000'].includes((error as { code?: string }).code ?? '')) throw error;
-    const problem = `table ${schema}.schema_id does not exist`;
-    throw new ConfigError([{ path: 'DATABASE_URL', problem, fix: 'Run `leadctl migrate` first' }]);
+    return await work(client);
   } finally {
     await client.end();
   }
