@@ -26,7 +26,10 @@ export interface OpenStack {
 export async function openStack(options: Parameters<typeof startStack>[0] = {}): Promise<OpenStack> {
   let logs: string | undefined;
   const spans = await SpanSink.open(() => logs && join(logs, 'spans.jsonl'));
-  const stack = await startStack({ ...options, env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url, ...options?.env } });
+  const stack = await startStack({ ...options, env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url, ...options?.env } }).catch(async (error: Error) => {
+    await spans.close();
+    throw error;
+  });
   logs = join(stack.runDir, 'logs');
   mkdirSync(logs, { recursive: true });
   const endpoints = stack.endpoints();
