@@ -13,6 +13,7 @@ import {
   type Codec,
   createCodec,
   createKafka,
+  findSchemaIdTables,
   type KafkaPort,
   loadSchemaIds,
   type ProducerPort,
@@ -129,7 +130,7 @@ describe('notifier on real servers', () => {
     writeFileSync(join(secretsDir, 'hmac.key'), Buffer.alloc(32, 7).toString('base64'));
     database = await testDatabase('notifier');
     await migrateService({ url: database.url, service: 'notifier', migrations });
-    await applySchemas({ registryUrl: schemaRegistry, dir: 'schemas', databases: [{ url: database.url, schema: 'notifier' }] });
+    await applySchemas({ registryUrl: schemaRegistry, dir: 'schemas', databases: await findSchemaIdTables(database.url) });
     owner = new pg.Client({ connectionString: database.url });
     await owner.connect();
     kafka = createKafka({ brokers: kafkaBrokers.split(','), clientId: 'notifier-spec', logger });
