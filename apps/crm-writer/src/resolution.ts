@@ -1,17 +1,17 @@
-import { v5 as uuid5 } from 'uuid';
 import { headers, type LeadAccepted, type LeadResolved, LeadResolvedEvent, topics } from '#contracts';
 import type { ResolvedDelivery } from '#delivery';
 import type { Codec, OutboxRow } from '#messaging';
+import { nameUuid } from './name-uuid.js';
 
 /** Namespace of resolution ids; part of the contract, so never changed. */
-const namespace = '6f9dd2b4-4d0c-5f0e-9a51-0c8f4a6d2e17';
+const namespace = Buffer.from('6f9dd2b44d0c5f0e9a510c8f4a6d2e17', 'hex');
 const generation = 1;
 
 /** What is announced when a delivery reaches an outcome. */
 export function toLeadResolved(delivery: ResolvedDelivery<LeadAccepted>, primary: boolean): LeadResolved {
   const { event, plan } = delivery;
   return {
-    resolution_id: uuid5(`${event.event_id}:${plan.destination}:${generation}:${delivery.state}`, namespace),
+    resolution_id: nameUuid(namespace, `${event.event_id}:${plan.destination}:${generation}:${delivery.state}`),
     event_type: 'lead.resolved',
     version: 1,
     event_id: event.event_id,

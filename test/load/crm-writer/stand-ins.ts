@@ -1,0 +1,93 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the benchmark asks of this process. `reset` forgets the counts. */
+export type Command = { kind: 'set'; latencyMs: number } | { kind: 'vault'; open: boolean } | { kind: 'reset' } | { kind: 'report' };
+
+export interface Ports {
+  crm: number;
+  vault: number;
+}
+
+export interface Report {
+  requests: number;
+  /** Requests with a key that came before. */
+  repeats: number;
+  maxInFlight: number;
+  /** `Date.now()` of the first and the last answer. */
+  firstAt: number;
+  lastAt: number;
+}
+
+/** A CRM that answers every post after a latency, and a vault that can be closed, in a process of their own. Driven over IPC. */
+let latencyMs = 0;
+let vaultOpen = false;
+let inFlight = 0;
+let report: Report;
+const keys = new Set<string>();
+
+function reset(): void {
+  keys.clear();
+  report = { requests: 0, repeats: 0, maxInFlight: 0, firstAt: 0, lastAt: 0 };
+}
+
+const crm: RequestListener = (request, response) => {
+  inFlight += 1;
+  report.requests += 1;
+  report.maxInFlight = Math.max(report.maxInFlight, inFlight);
+  if (report.firstAt === 0) report.firstAt = Date.now();
+  const key = String(request.headers['idempotency-key']);
+  if (keys.has(key)) report.repeats += 1;
+  keys.add(key);
+  request.resume();
+  const answer = () => {
+    inFlight -= 1;
+    report.lastAt = Date.now();
+    response.writeHead(201, { 'content-type': 'application/json' });
+    response.end(`{"id":"rec-${report.requests}"}`);
+  };
+  if (latencyMs === 0) request.on('end', answer);
+  else setTimeout(answer, latencyMs);
+};
+
+const payload = {
+  contact: { name: 'Ada Example', email: 'ada@example.test', phone: '+12025550123' },
+  message: 'Please call me back about the offer on your page, any day after four.',
+  form: 'contact',
+  campaign: 'autumn',
+  custom: { seats: '12', page: '/offers/autumn' },
+  consent: { given: true, at: '2026-01-01T00:00:00.000Z' },
+  submitted_at: '2026-01-01T00:00:00.000Z',
+  source: 'website',
+  source_event_id: 'web-1001',
+  person_key: '0123456789abcdef0123456789abcdef',
+};
+
+const vault: RequestListener = (request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    if (!vaultOpen) {
+      response.writeHead(503).end();
+      return;
+    }
+    const { items } = JSON.parse(Buffer.concat(chunks).toString()) as { items: { lead_ref: string }[] };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ items: items.map(({ lead_ref }) => ({ lead_ref, status: 200, revision: 1, payload })) }));
+  });
+};
+
+async function listen(listener: RequestListener): Promise<number> {
+  const server = createServer({ keepAliveTimeout: 60_000 }, listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+process.on('message', (command: Command) => {
+  if (command.kind === 'set') latencyMs = command.latencyMs;
+  if (command.kind === 'vault') vaultOpen = command.open;
+  if (command.kind === 'reset') reset();
+  if (command.kind === 'report') process.send?.(report);
+});
+reset();
+process.send?.({ crm: await listen(crm), vault: await listen(vault) } satisfies Ports);
