@@ -6,6 +6,12 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     pending: unknown[];
     throttledUntil: number;
     throttleCheckTimeoutId: NodeJS.Timeout | null;
+    requestTimeoutIntervalId: NodeJS.Timeout | undefined;
+    enforceRequestTimeout: boolean;
+    requestTimeout: number;
+    inflight: Map<number, { sentAt: number; requestTimeout: number; timeoutRequest(): void }>;
+    isConnected(): boolean;
+    scheduleRequestTimeoutCheck(): void;
     push(request: Record<string, unknown>): void;
     scheduleCheckPendingRequests(): void;
     destroy(): void;

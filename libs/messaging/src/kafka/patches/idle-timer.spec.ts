@@ -49,4 +49,23 @@ describe('the idle timer of kafkajs', () => {
     jest.advanceTimersByTime(1_000);
     expect(jest.getTimerCount()).toBe(0);
   });
+
+  it('still gives up a request whose answer does not come', () => {
+    stopIdleTimer();
+    const queue = new RequestQueue({ ...options, enforceRequestTimeout: true });
+    queue.scheduleRequestTimeoutCheck();
+    const failures: string[] = [];
+    const entry = {
+      ...{ correlationId: 1, apiKey: 0, apiName: 'Produce', apiVersion: 7 },
+      resolve: () => undefined,
+      reject: ({ name }: Error) => failures.push(name),
+    };
+    queue.push({ entry, expectResponse: true, sendRequest: () => undefined });
+    jest.advanceTimersByTime(900);
+    expect(failures).toEqual([]);
+    jest.advanceTimersByTime(2_000);
+    expect(failures).toEqual(['KafkaJSRequestTimeoutError']);
+    queue.destroy();
+    expect(jest.getTimerCount()).toBe(0);
+  });
 });
