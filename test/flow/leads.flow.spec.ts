@@ -68,7 +68,7 @@ describe('a lead posted over HTTP', () => {
   });
 
   it('that no routing rule knows is accepted, dead with class routing, and told', async () => {
-    const { body } = await stack.intake.post({ ...leadBody('flow-unrouted', 4), campaign: 'nobody-routes-this' });
+    const { body } = await stack.intake.post({ ...leadBody('flow-unrouted', 4), form: 'nobody-routes-this' });
     const status = await stack.intake.get(`/v1/leads/${String(body.event_id)}`);
     expect(status.body.deliveries).toEqual([expect.objectContaining({ destination: 'unrouted', state: 'dead', class: 'routing' })]);
   });
@@ -123,7 +123,7 @@ describe('a lead produced to the topic leads', () => {
     });
     const reasons = await eventually(async () => {
       const found = await stack.rejectedReasons();
-      expect(found.length).toBeGreaterThanOrEqual(6);
+      expect(found.length).toBeGreaterThanOrEqual(12);
       return found;
     });
     for (const reason of ['not_avro', 'tombstone', 'unknown_schema', 'unknown_source', 'invalid']) expect(reasons).toContain(reason);

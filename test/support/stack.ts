@@ -15,7 +15,7 @@ export interface OpenStack {
   readonly sandbox: Sandbox;
   readonly spans: SpanSink;
   endpoints(): Endpoints;
-  /** Reasons of all leads that intake refused and kept. */
+  /** Classes and codes of all leads that intake refused and kept. */
   rejectedReasons(): Promise<string[]>;
   /** Runs `check` while one line with a planted value stands in the logs. */
   withPlantedLogLine(check: () => Promise<void>): Promise<void>;
@@ -26,10 +26,12 @@ export interface OpenStack {
 export async function openStack(options: Parameters<typeof startStack>[0] = {}): Promise<OpenStack> {
   let logs: string | undefined;
   const spans = await SpanSink.open(() => logs && join(logs, 'spans.jsonl'));
-  const stack = await startStack({ ...options, env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url, ...options?.env } }).catch(async (error: Error) => {
-    await spans.close();
-    throw error;
-  });
+  const stack = await startStack({ ...options, env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url, ...options?.env } }).catch(
+    async (error: Error) => {
+      await spans.close();
+      throw error;
+    },
+  );
   logs = join(stack.runDir, 'logs');
   mkdirSync(logs, { recursive: true });
   const endpoints = stack.endpoints();
@@ -62,7 +64,8 @@ export async function openStack(options: Parameters<typeof startStack>[0] = {}):
 async function rejectedReasons(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const { rows } = await client.query<{ reason: string }>('select reason from intake.rejected');
+  client.on('error', () => undefined);
+  const { rows } = await client.query<{ class: string; code: string }>('select class, code from intake.rejected');
   await client.end();
-  return rows.map(({ reason }) => reason);
+  return rows.flatMap((row) => [row.class, row.code]);
 }

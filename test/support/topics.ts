@@ -1,5 +1,7 @@
-import '#messaging';
 import { Kafka, logLevel } from 'kafkajs';
+import { registerCodecs } from '#messaging';
+
+registerCodecs();
 
 export interface ReadRecord {
   readonly topic: string;

@@ -1,10 +1,12 @@
 import { appendFileSync } from 'node:fs';
-import { LeadSubmittedEvent } from '#contracts';
-import '#messaging';
 import avsc from 'avsc';
 import { CompressionTypes, Kafka, logLevel, Partitioners, type Producer } from 'kafkajs';
+import { LeadSubmittedEvent } from '#contracts';
+import { registerCodecs } from '#messaging';
 import type { Endpoints } from '#testkit';
 import { person } from '../privacy/planted.js';
+
+registerCodecs();
 
 /** The smallest body of `POST /v1/leads` for the n-th lead of a test, with planted personal data. */
 export function leadBody(sourceEventId: string, n: number): Record<string, unknown> {

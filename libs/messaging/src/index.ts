@@ -2,6 +2,7 @@ export { type Codec, type CodecOptions, createCodec } from './codec/codec.js';
 export { DecodeError, type DecodeReason, EncodeError, RegistryUnavailable } from './codec/errors.js';
 export { SchemaRefused } from './codec/registry-client.js';
 export { type KnownSchema, loadSchemaIds, type SchemaIds, schemaIdsDdl } from './codec/schema-ids.js';
+export { registerCodecs } from './compression/codecs.js';
 export { createGroupConsumer, type GroupConsumer, type GroupConsumerOptions } from './consumer/group-consumer.js';
 export type { ConsumedRecord, Receipt } from './consumer/record.js';
 export { createKafka } from './kafka/create-kafka.js';
