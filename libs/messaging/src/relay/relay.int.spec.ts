@@ -301,6 +301,38 @@ describe('several relays', () => {
     );
   });
 
+  it('do not wait for one of them that hangs in a send, and the order of its keys survives', async () => {
+    const topic = await newTopic(6);
+    const producer = await kafka.producer();
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let failedOnce = false;
+    const slowSend = async (records: readonly OutgoingRecord[]) => {
+      await released;
+      if (!failedOnce) {
+        failedOnce = true;
+        throw new BrokersUnavailable('test');
+      }
+      await producer.send(records);
+    };
+    const seen = await watch(topic);
+    startRelay({ producer: () => Promise.resolve({ send: slowSend, close: () => Promise.resolve() }) });
+    startRelay();
+    await joined(2);
+    await insertOutbox(db, rowsOf(topic, 1_000, 100));
+    const other = await eventually('what the other relay has', async () => {
+      const left = await waiting();
+      return seen.length > 200 && left + seen.length === 1_000 && seen.length;
+    });
+    expect(other).toBeLessThan(800);
+    release();
+    await emptied();
+    await eventually('all records', () => seen.length >= 1_000);
+    expectWholeAndOrdered(seen, 1_000, 100);
+  });
+
   it('tell each other of new rows, so that nobody waits for the poll', async () => {
     const topic = await newTopic();
     const producer = await kafka.producer();
