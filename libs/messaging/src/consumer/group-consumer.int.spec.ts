@@ -254,6 +254,32 @@ describe('group consumer', () => {
     await eventually('the commit', async () => (await committed(group, topic)) === 6n);
   });
 
+  it('keeps the due times of a tier through a join, a leave and a crash: never early, none lost', async () => {
+    const [topic, group] = [await newTopic(2, 'x.retry.1m'), uniqueName('g')];
+    const due = Date.now() + 4_000;
+    const value = { headers: { [headers.notBefore]: String(due) } };
+    await produce(topic, 4, 0, { ...value, partition: 0 });
+    await produce(topic, 4, 4, { ...value, partition: 1 });
+    const arrivals: { at: number; value: string }[] = [];
+    const options = {
+      ...{ group, topics: [topic], tierTopics: [topic] },
+      onReceipts: (receipts: Receipt[]) => {
+        for (const receipt of receipts) arrivals.push({ at: Date.now(), value: text(receipt) });
+        settleAll(receipts);
+      },
+    };
+    const first = member(options);
+    await first.consumer.start();
+    const second = member(options);
+    await second.consumer.start();
+    await second.consumer.stop();
+    first.consumer.fail(new Error('given up'));
+    await eventually('all handed on', () => new Set(arrivals.map((arrival) => arrival.value)).size === 8, { timeoutMs: 20_000 });
+    for (const { at } of arrivals) expect(at).toBeGreaterThanOrEqual(due);
+    await eventually('the commits', async () => (await admin.groupOffsets(group, [topic])).every(({ offset }) => offset === 4n));
+    expect(arrivals).toHaveLength(8);
+  }, 30_000);
+
   it('hands a record out again after the delay its user asked for', async () => {
     const [topic, group] = [await newTopic(), uniqueName('g')];
     await produce(topic, 2);

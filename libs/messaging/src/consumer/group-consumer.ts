@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, metrics, type ReadinessCheck, type ReadinessResult } from '#runtime';
+import { whyDown } from '../kafka/client-errors.js';
 import type { ConsumerPort, FetchedBatch, KafkaPort } from '../kafka/ports.js';
 import { Committer } from './committer.js';
 import { Generation } from './generation.js';
@@ -74,6 +75,7 @@ class KafkaGroupConsumer implements GroupConsumer {
   private generation: Generation | undefined;
   private watch: NodeJS.Timeout | undefined;
   private stopping = false;
+  private downBecause: string | undefined;
 
   constructor(private readonly options: GroupConsumerOptions) {
     this.group = options.group;
@@ -208,7 +210,9 @@ class KafkaGroupConsumer implements GroupConsumer {
     this.generation?.end();
     this.generation = undefined;
     metrics.consumerRestarts.inc({ group: this.group });
-    this.options.logger.error({ group: this.group, err, retry_in_ms: retryInMs }, 'The consumer ended; building the next one');
+    this.downBecause = whyDown(err);
+    const fields = { group: this.group, err, reason: this.downBecause, retry_in_ms: retryInMs };
+    this.options.logger.error(fields, 'The consumer ended; building the next one');
   }
 
   private pausesChanged(reason: string, paused: boolean): void {
@@ -221,6 +225,7 @@ class KafkaGroupConsumer implements GroupConsumer {
     const quiet = this.progress.sinceMoveMs > 1_000;
     const lag = this.state === 'running' && quiet ? await this.probe.lag(positions) : undefined;
     const movable = this.generation?.movable ?? 0;
-    return this.progress.check({ state: this.state, movable, lag }, positions.map(({ next }) => next).join());
+    const result = this.progress.check({ state: this.state, movable, lag }, positions.map(({ next }) => next).join());
+    return this.state === 'down' ? { ...result, detail: `${result.detail}: ${this.downBecause}` } : result;
   }
 }

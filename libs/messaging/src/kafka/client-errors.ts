@@ -36,3 +36,15 @@ export function isRetriable(error: unknown): boolean {
   if (error instanceof TypeError || error instanceof RangeError) return false;
   return (error as { retriable?: boolean }).retriable !== false;
 }
+
+const coordinatorMissing = new Set(['GROUP_COORDINATOR_NOT_AVAILABLE', 'GROUP_LOAD_IN_PROGRESS', 'KafkaJSGroupCoordinatorNotFound']);
+
+/** Why a consumer ended, in words for an operator; Kafka's name of the error where it has one. No client text: it may quote anything. */
+export function whyDown(error: unknown): string {
+  const type = protocolErrorType(error);
+  const name = type ?? (error instanceof Error ? error.name : 'a handler failed with something that is no error');
+  if (coordinatorMissing.has(name)) {
+    return `Kafka has no coordinator for the group (${name}); on few brokers, check offsets.topic.replication.factor`;
+  }
+  return type === undefined ? name : `Kafka answered ${type}`;
+}

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import Broker from 'kafkajs/src/broker/index.js';
 import { createLogger } from '#runtime';
 import { eventually, testInfra, uniqueName } from '#testkit';
 import { createKafka } from './create-kafka.js';
@@ -130,6 +131,21 @@ describe('Kafka port', () => {
     ]);
     expect(await admin.listGroups()).toContain(group);
     expect(await admin.describeGroups([group])).toEqual([{ group, state: 'Empty', members: [] }]);
+  });
+
+  it('says of a group that only newer clients can describe that it cannot be read', async () => {
+    const topic = await newTopic();
+    const group = uniqueName('g');
+    await admin.setGroupOffsets(group, [{ topic, partition: 0, offset: 0n }]);
+    // What Kafka 4.4 answers an older client about a group of the newer protocol, though it lists it.
+    const described = jest
+      .spyOn(Broker.prototype, 'describeGroups')
+      .mockResolvedValue({ groups: [{ groupId: group, state: 'Dead', members: [] }] });
+    expect(await admin.describeGroups([group])).toEqual([{ group, state: 'Unreadable (newer group protocol)', members: [] }]);
+    expect(await admin.groupOffsets(group, [topic])).toEqual([{ topic, partition: 0, offset: 0n }]);
+    described.mockRestore();
+    const never = uniqueName('g');
+    expect(await admin.describeGroups([never])).toEqual([{ group: never, state: 'Dead', members: [] }]);
   });
 
   it('goes on with fresh connections after its producer was given up', async () => {

@@ -227,6 +227,23 @@ describe('a consumer whose network fails', () => {
   );
 });
 
+describe('a cluster that cannot serve a group', () => {
+  it('is named as such within 30 s, in the log and in readiness', async () => {
+    const noCoordinator = Object.assign(new kafkajs.KafkaJSProtocolError('no coordinator'), {
+      type: 'GROUP_COORDINATOR_NOT_AVAILABLE',
+      retriable: true,
+    });
+    const lookup = jest.spyOn(Broker.prototype, 'findGroupCoordinator').mockRejectedValue(noCoordinator);
+    const errors: unknown[] = [];
+    const loud = { ...logger, error: (...line: unknown[]) => void errors.push(line[0]) };
+    const { consumer } = await consume(await newTopic(), { logger: loud });
+    expect(await consumer.readiness.check()).toMatchObject({ ok: false, detail: expect.stringContaining('no coordinator for the group') });
+    expect(errors[0]).toMatchObject({ reason: expect.stringContaining('offsets.topic.replication.factor') });
+    lookup.mockRestore();
+    await eventually('green', async () => (await consumer.readiness.check()).ok, { timeoutMs: 20_000 });
+  }, 60_000);
+});
+
 describe('commits', () => {
   it('always name their offsets, over joins, rebalances, a reset, a crash and a stop', async () => {
     const commit = jest.spyOn(Broker.prototype, 'offsetCommit');
