@@ -9,7 +9,7 @@ jest.setTimeout(60_000);
 let database: TestDatabase;
 let client: pg.Client;
 beforeAll(async () => {
-  database = await testDatabase('intake_arrays');
+  database = await testDatabase('arrays');
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
 });
@@ -29,6 +29,7 @@ describe('binaryArray', () => {
   it.each<[ElementType, unknown[]]>([
     ['bool', [true, false, null]],
     ['bytea', [Buffer.from([0, 255, 92, 34]), Buffer.alloc(0), null]],
+    ['float8', [0, -1.5, 1_764_374_400_123.456, null]],
     ['int2', [0, -32_768, 32_767]],
     ['int4', [-2_147_483_648, 2_147_483_647, null]],
     ['json', [{ a: 'ä' }, []]],

@@ -1,5 +1,5 @@
 /** PostgreSQL element types that columns are sent as. */
-export type ElementType = 'bool' | 'bytea' | 'int2' | 'int4' | 'int8' | 'json' | 'jsonb' | 'text' | 'timestamptz' | 'uuid';
+export type ElementType = 'bool' | 'bytea' | 'float8' | 'int2' | 'int4' | 'int8' | 'json' | 'jsonb' | 'text' | 'timestamptz' | 'uuid';
 
 /** How an element lies in the wire format. `write` gives the offset behind what it wrote. */
 interface Element {
@@ -30,6 +30,7 @@ const elements: Record<ElementType, Element> = {
     (value) => value.length,
     (buffer, value, at) => at + value.copy(buffer, at),
   ),
+  float8: fixed<number>(701, 8, (buffer, value, at) => buffer.writeDoubleBE(value, at)),
   int2: fixed<number>(21, 2, (buffer, value, at) => buffer.writeInt16BE(value, at)),
   int4: fixed<number>(23, 4, (buffer, value, at) => buffer.writeInt32BE(value, at)),
   int8: fixed<bigint | number>(20, 8, (buffer, value, at) => buffer.writeBigInt64BE(BigInt(value), at)),
