@@ -80,9 +80,8 @@ function announcement<E>(work: Work<E>, conclusion: Conclusion, target: Target<E
 }
 
 function reports<E>(work: Work<E>, conclusion: Conclusion): OperationReport[] {
-  const changed = new Map(conclusion.operations.map((one) => [one.operation, one]));
   return work.operations.map((operation) => {
-    const after = changed.get(operation);
+    const after = conclusion.operations.find((one) => one.operation === operation);
     const outcome = after?.call?.outcome;
     return {
       kind: operation.kind,

@@ -49,8 +49,11 @@ export interface Work<E> {
   span?: Span;
 }
 
-/** A delivery as it comes in; it is no claim yet. */
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A delivery as it comes in; it is no claim yet. @throws RangeError when its event id is no UUID. */
 export function newWork<E>(received: Received<E>, event: E, plan: PlannedDelivery): Work<E> {
+  if (!uuid.test(plan.eventId)) throw new RangeError('the event id is not a UUID');
   const now = performance.now();
   return {
     received,

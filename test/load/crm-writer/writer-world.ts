@@ -45,7 +45,8 @@ export class WriterWorld {
     await skipOldRecords(admin, destination);
     const database = await testDatabase('crm_writer_bench');
     await migrateService({ url: database.url, service: 'crm-writer', migrations });
-    const known = await applySchemas({ registryUrl: infra.schemaRegistry, dir: join(root, 'schemas'), databaseUrl: database.url });
+    const databases = [{ url: database.url, schema: 'crm_writer' }];
+    const known = await applySchemas({ registryUrl: infra.schemaRegistry, dir: join(root, 'schemas'), databases });
     const owner = new pg.Client({ connectionString: database.url });
     await owner.connect();
     const standIns = fork(join(here, 'stand-ins.js'), { execArgv: [] });

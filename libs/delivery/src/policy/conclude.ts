@@ -37,15 +37,15 @@ export interface Conclusion {
 
 /** What one claim of a delivery came to: each called operation by its verdict, the open rest by `rest`, the delivery by its worst. */
 export function conclude(operations: readonly OperationWork[], calls: readonly Call[], rest: Rest): Conclusion {
-  const called = new Map(calls.map((call) => [call.operation, call]));
-  const changed = operations
-    .filter((operation) => called.has(operation) || !isFinal(operation.state))
-    .map((operation): ConcludedOperation => {
-      const call = called.get(operation);
-      return { operation, call, state: call?.verdict.state ?? stateOfRest(rest) };
-    });
-  const states = new Map(changed.map(({ operation, state }) => [operation, state]));
-  const state = deliveryState(operations.map((operation) => states.get(operation) ?? operation.state));
+  const changed: ConcludedOperation[] = [];
+  const states = operations.map((operation) => {
+    const call = calls.find((one) => one.operation === operation);
+    if (call === undefined && isFinal(operation.state)) return operation.state;
+    const state = call?.verdict.state ?? stateOfRest(rest);
+    changed.push({ operation, state, call });
+    return state;
+  });
+  const state = deliveryState(states);
   return { state, operations: changed, ...reason(state, calls, rest) };
 }
 

@@ -1,5 +1,6 @@
 import type { OperationState } from '#contracts';
-import type { Database } from '#runtime';
+import { type Column, columnValues, type Database, unnestColumns } from '#runtime';
+import type { PlannedOperation } from '../target.js';
 import { byRowOrder, type Work } from '../work.js';
 
 /** What a claim met. */
@@ -25,24 +26,49 @@ interface ClaimRow {
   met: [OperationState, number] | null;
 }
 
+const deliveryColumns: readonly Column<Work<unknown>>[] = [
+  ['attempt_id', 'uuid', (work) => work.attemptId],
+  ['event_id', 'uuid', (work) => work.plan.eventId],
+  ['destination', 'text', (work) => work.plan.destination],
+  ['lead_ref', 'text', (work) => work.plan.leadRef],
+  ['submitted_at', 'timestamptz', (work) => work.plan.submittedAt],
+  ['deadline_at', 'timestamptz', (work) => work.plan.deadlineAt],
+  ['test', 'bool', (work) => work.plan.test],
+  ['operation_keys', 'text', (work) => work.plan.operations.map(({ operationKey }) => operationKey).join('\n')],
+  ['traceparent', 'text', (work) => work.received.trace?.traceparent],
+  ['tracestate', 'text', (work) => work.received.trace?.tracestate],
+  ['record_key', 'bytea', (work) => work.received.receipt.record.key],
+  ['event', 'bytea', (work) => work.received.receipt.record.value],
+];
+
+interface NewOperation {
+  work: Work<unknown>;
+  operation: PlannedOperation;
+}
+
+const operationColumns: readonly Column<NewOperation>[] = [
+  ['operation_key', 'text', ({ operation }) => operation.operationKey],
+  ['event_id', 'uuid', ({ work }) => work.plan.eventId],
+  ['destination', 'text', ({ work }) => work.plan.destination],
+  ['kind', 'text', ({ operation }) => operation.kind],
+  ['attempt_id', 'uuid', ({ work }) => work.attemptId],
+];
+
+const firstOperation = 1 + deliveryColumns.length;
+const leaseParameter = firstOperation + operationColumns.length;
+
 /**
  * Inserts deliveries with their operations, or takes over what is due. A claim that is repeated with its own attempt id (its answer was
  * lost) succeeds again. `IN (…) IS TRUE` keeps the planner from joining: a hashed lookup in what was claimed, whatever it estimates.
  */
 const claimSql = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
-input AS MATERIALIZED (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::float8[], $6::float8[], $7::boolean[], $8::text[],
-      $9::text[], $10::text[], $11::bytea[], $12::bytea[])
-    AS i(attempt_id, event_id, destination, lead_ref, submitted_ms, deadline_ms, test, operation_keys, traceparent, tracestate,
-      record_key, event)
-),
+input AS MATERIALIZED (SELECT * FROM ${unnestColumns('i', deliveryColumns)}),
 claimed AS (
   INSERT INTO delivery AS d (event_id, destination, state, attempt_id, lease_until, submitted_at, deadline_at, claimed_at, updated_at,
       test, lead_ref, operation_keys, traceparent, tracestate, record_key, event)
-  SELECT event_id, destination, 'in_flight', attempt_id, now + $13::float8 * interval '1 millisecond', to_timestamp(submitted_ms / 1000),
-      to_timestamp(deadline_ms / 1000), now, now, test, lead_ref, string_to_array(operation_keys, E'\\n'), traceparent, tracestate,
-      record_key, event
+  SELECT event_id, destination, 'in_flight', attempt_id, now + $${leaseParameter}::float8 * interval '1 millisecond', submitted_at, deadline_at,
+      now, now, test, lead_ref, string_to_array(operation_keys, E'\n'), traceparent, tracestate, record_key, event
   FROM input, clock
   ON CONFLICT (event_id, destination) DO UPDATE
   SET state = 'in_flight', attempt_id = excluded.attempt_id, lease_until = excluded.lease_until, next_attempt_at = NULL, woken_at = NULL,
@@ -54,8 +80,7 @@ claimed AS (
 opened AS (
   INSERT INTO operation (operation_key, event_id, destination, kind, state, attempt_id, updated_at)
   SELECT operation_key, event_id, destination, kind, 'in_flight', attempt_id, now
-  FROM unnest($14::text[], $15::uuid[], $16::text[], $17::text[], $18::uuid[])
-      AS o(operation_key, event_id, destination, kind, attempt_id), clock
+  FROM ${unnestColumns('o', operationColumns, firstOperation)}, clock
   WHERE (attempt_id IN (SELECT attempt_id FROM claimed WHERE claims = 1)) IS TRUE
   ON CONFLICT (operation_key) DO NOTHING
 )
@@ -108,28 +133,9 @@ export async function claimBatch<E>(db: Database, works: readonly Work<E>[], lea
   return works.map((work) => resultOf(byAttempt.get(work.attemptId)));
 }
 
-function claimValues<E>(works: readonly Work<E>[], leaseMs: number): unknown[] {
+function claimValues(works: readonly Work<unknown>[], leaseMs: number): unknown[] {
   const operations = works.flatMap((work) => work.plan.operations.map((operation) => ({ work, operation })));
-  return [
-    works.map((work) => work.attemptId),
-    works.map((work) => work.plan.eventId),
-    works.map((work) => work.plan.destination),
-    works.map((work) => work.plan.leadRef),
-    works.map((work) => work.plan.submittedAt.getTime()),
-    works.map((work) => work.plan.deadlineAt.getTime()),
-    works.map((work) => work.plan.test),
-    works.map((work) => work.plan.operations.map((operation) => operation.operationKey).join('\n')),
-    works.map((work) => work.received.trace?.traceparent ?? null),
-    works.map((work) => work.received.trace?.tracestate ?? null),
-    works.map((work) => work.received.receipt.record.key),
-    works.map((work) => work.received.receipt.record.value),
-    leaseMs,
-    operations.map(({ operation }) => operation.operationKey),
-    operations.map(({ work }) => work.plan.eventId),
-    operations.map(({ work }) => work.plan.destination),
-    operations.map(({ operation }) => operation.kind),
-    operations.map(({ work }) => work.attemptId),
-  ];
+  return [...columnValues(deliveryColumns, works), ...columnValues(operationColumns, operations), leaseMs];
 }
 
 function applyClaim(work: Work<unknown>, row: ClaimRow, { startedAt, leaseMs }: { startedAt: number; leaseMs: number }): void {

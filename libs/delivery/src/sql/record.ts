@@ -1,6 +1,6 @@
 import type { DeliveryState, FailureClass, OperationState } from '#contracts';
 import type { OutboxRow } from '#messaging';
-import type { Database } from '#runtime';
+import { type Column, columnValues, type Database, unnestColumns } from '#runtime';
 
 /** What one call came to, as it is kept. */
 export interface CallRecord {
@@ -46,6 +46,67 @@ export interface DeliveryRecord {
   outbox: OutboxRow[];
 }
 
+interface Of<T> {
+  attemptId: string;
+  item: T;
+}
+interface CallOf {
+  attemptId: string;
+  operation: OperationRecord;
+  call: CallRecord;
+}
+
+const deliveryColumns: readonly Column<DeliveryRecord>[] = [
+  ['attempt_id', 'uuid', (record) => record.attemptId],
+  ['event_id', 'uuid', (record) => record.eventId],
+  ['destination', 'text', (record) => record.destination],
+  ['state', 'text', (record) => record.state],
+  ['class', 'text', (record) => record.class],
+  ['code', 'text', (record) => record.code],
+  ['delay_ms', 'float8', (record) => record.delayMs],
+  ['traceparent', 'text', (record) => record.traceparent],
+];
+
+const operationColumns: readonly Column<Of<OperationRecord>>[] = [
+  ['attempt_id', 'uuid', ({ attemptId }) => attemptId],
+  ['operation_key', 'text', ({ item }) => item.operationKey],
+  ['state', 'text', ({ item }) => item.state],
+  ['ref', 'text', ({ item }) => item.ref],
+  ['class', 'text', ({ item }) => item.class],
+  ['code', 'text', ({ item }) => item.code],
+  ['request_hash', 'text', ({ item }) => item.requestHash],
+  ['mapping_version', 'int4', ({ item }) => item.mappingVersion],
+  ['called', 'bool', ({ item }) => item.call !== undefined],
+];
+
+const callColumns: readonly Column<CallOf>[] = [
+  ['attempt_id', 'uuid', ({ attemptId }) => attemptId],
+  ['operation_key', 'text', ({ operation }) => operation.operationKey],
+  ['number', 'int4', ({ call }) => call.number],
+  ['ago_ms', 'float8', ({ call }) => call.startedAgoMs],
+  ['duration_ms', 'int4', ({ call }) => Math.round(call.durationMs)],
+  ['outcome', 'text', ({ call }) => call.outcome],
+  ['class', 'text', ({ call }) => call.class],
+  ['code', 'text', ({ call }) => call.code],
+  ['status', 'int2', ({ call }) => call.status],
+  ['provider_request_id', 'text', ({ call }) => call.providerRequestId],
+  ['destination_ref', 'text', ({ operation }) => operation.ref],
+  ['trace_id', 'text', ({ call }) => call.traceId],
+  ['span_id', 'text', ({ call }) => call.spanId],
+];
+
+const outboxColumns: readonly Column<Of<OutboxRow>>[] = [
+  ['attempt_id', 'uuid', ({ attemptId }) => attemptId],
+  ['topic', 'text', ({ item }) => item.topic],
+  ['key', 'bytea', ({ item }) => item.key],
+  ['value', 'bytea', ({ item }) => item.value],
+  ['headers', 'json', ({ item }) => JSON.stringify(item.headers)],
+];
+
+const firstOperation = 1 + deliveryColumns.length;
+const firstCall = firstOperation + operationColumns.length;
+const firstOutbox = firstCall + callColumns.length;
+
 /**
  * Compare-and-set on the attempt id: only the holder of the claim changes state and announces. The calls are appended in either case, since
  * they were made; those that lost are `late`. A repeated record (its answer was lost) finds its own attempt rows and changes nothing.
@@ -58,15 +119,12 @@ won AS (
       lease_until = CASE WHEN i.state = 'in_flight' THEN d.lease_until END,
       next_attempt_at = now + i.delay_ms * interval '1 millisecond',
       last_traceparent = coalesce(i.traceparent, d.last_traceparent)
-  FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::float8[], $8::text[])
-      AS i(attempt_id, event_id, destination, state, class, code, delay_ms, traceparent), clock
+  FROM ${unnestColumns('i', deliveryColumns)}, clock
   WHERE d.event_id = i.event_id AND d.destination = i.destination AND d.attempt_id = i.attempt_id AND d.state = 'in_flight'
   RETURNING d.attempt_id
 ),
 done AS MATERIALIZED (
-  SELECT *, (attempt_id IN (SELECT attempt_id FROM won)) IS TRUE AS won
-  FROM unnest($9::uuid[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::int[], $17::boolean[])
-      AS o(attempt_id, operation_key, state, ref, class, code, request_hash, mapping_version, called)
+  SELECT *, (attempt_id IN (SELECT attempt_id FROM won)) IS TRUE AS won FROM ${unnestColumns('o', operationColumns, firstOperation)}
 ),
 operations AS (
   UPDATE operation o
@@ -80,18 +138,15 @@ operations AS (
 calls AS (
   INSERT INTO attempt (attempt_id, operation_key, late, number, started_at, duration_ms, outcome, class, code, status, provider_request_id,
       destination_ref, trace_id, span_id)
-  SELECT c.attempt_id, operation_key, (c.attempt_id IN (SELECT attempt_id FROM won)) IS NOT TRUE, number,
-      now - ago_ms * interval '1 millisecond', duration_ms, outcome, class, code, status, provider_request_id, ref, trace_id, span_id
-  FROM unnest($18::uuid[], $19::text[], $20::int[], $21::float8[], $22::int[], $23::text[], $24::text[], $25::text[], $26::smallint[],
-      $27::text[], $28::text[], $29::text[], $30::text[])
-      AS c(attempt_id, operation_key, number, ago_ms, duration_ms, outcome, class, code, status, provider_request_id, ref, trace_id,
-        span_id), clock
+  SELECT attempt_id, operation_key, (attempt_id IN (SELECT attempt_id FROM won)) IS NOT TRUE, number,
+      now - ago_ms * interval '1 millisecond', duration_ms, outcome, class, code, status, provider_request_id, destination_ref, trace_id,
+      span_id
+  FROM ${unnestColumns('c', callColumns, firstCall)}, clock
   ON CONFLICT DO NOTHING
 ),
 announced AS (
   INSERT INTO outbox (topic, key, value, headers)
-  SELECT topic, key, value, headers
-  FROM unnest($31::uuid[], $32::text[], $33::bytea[], $34::bytea[], $35::json[]) AS b(attempt_id, topic, key, value, headers)
+  SELECT topic, key, value, headers FROM ${unnestColumns('b', outboxColumns, firstOutbox)}
   WHERE (attempt_id IN (SELECT attempt_id FROM won)) IS TRUE
 )
 SELECT attempt_id FROM won`;
@@ -107,44 +162,13 @@ export async function recordBatch(db: Database, records: readonly DeliveryRecord
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 
 function recordValues(records: readonly DeliveryRecord[]): unknown[] {
-  const operations = records.flatMap(({ attemptId, operations }) => operations.map((operation) => ({ attemptId, operation })));
-  const calls = operations.flatMap(({ attemptId, operation }) => (operation.call ? [{ attemptId, operation, call: operation.call }] : []));
-  const outbox = records.flatMap(({ attemptId, outbox }) => outbox.map((row) => ({ attemptId, row })));
+  const operations = records.flatMap(({ attemptId, operations }) => operations.map((item) => ({ attemptId, item })));
+  const calls = operations.flatMap(({ attemptId, item }) => (item.call ? [{ attemptId, operation: item, call: item.call }] : []));
+  const outbox = records.flatMap(({ attemptId, outbox }) => outbox.map((item) => ({ attemptId, item })));
   return [
-    records.map((record) => record.attemptId),
-    records.map((record) => record.eventId),
-    records.map((record) => record.destination),
-    records.map((record) => record.state),
-    records.map((record) => record.class ?? null),
-    records.map((record) => record.code ?? null),
-    records.map((record) => record.delayMs ?? null),
-    records.map((record) => record.traceparent ?? null),
-    operations.map(({ attemptId }) => attemptId),
-    operations.map(({ operation }) => operation.operationKey),
-    operations.map(({ operation }) => operation.state),
-    operations.map(({ operation }) => operation.ref ?? null),
-    operations.map(({ operation }) => operation.class ?? null),
-    operations.map(({ operation }) => operation.code ?? null),
-    operations.map(({ operation }) => operation.requestHash ?? null),
-    operations.map(({ operation }) => operation.mappingVersion ?? null),
-    operations.map(({ operation }) => operation.call !== undefined),
-    calls.map(({ attemptId }) => attemptId),
-    calls.map(({ operation }) => operation.operationKey),
-    calls.map(({ call }) => call.number),
-    calls.map(({ call }) => call.startedAgoMs),
-    calls.map(({ call }) => Math.round(call.durationMs)),
-    calls.map(({ call }) => call.outcome),
-    calls.map(({ call }) => call.class ?? null),
-    calls.map(({ call }) => call.code ?? null),
-    calls.map(({ call }) => call.status ?? null),
-    calls.map(({ call }) => call.providerRequestId ?? null),
-    calls.map(({ operation }) => operation.ref ?? null),
-    calls.map(({ call }) => call.traceId ?? null),
-    calls.map(({ call }) => call.spanId ?? null),
-    outbox.map(({ attemptId }) => attemptId),
-    outbox.map(({ row }) => row.topic),
-    outbox.map(({ row }) => row.key),
-    outbox.map(({ row }) => row.value),
-    outbox.map(({ row }) => JSON.stringify(row.headers)),
+    ...columnValues(deliveryColumns, records),
+    ...columnValues(operationColumns, operations),
+    ...columnValues(callColumns, calls),
+    ...columnValues(outboxColumns, outbox),
   ];
 }
