@@ -83,20 +83,19 @@ function prepareCandidate(tools: AcceptTools, { submission, trace }: Arrival, no
 }
 
 async function saveNew(tools: AcceptTools, open: Candidate[], answers: Map<Candidate, Acceptance>): Promise<void> {
-  const byEventId = new Map(open.map((candidate) => [candidate.row.eventId, candidate]));
+  let wrote = false;
   await bisect(
     open,
     async (part) => {
-      const { saved, now } = await insertLeads(
-        tools.db,
-        part.map(({ row }) => row),
-      );
+      const leads = part.map(({ row }) => row);
+      const { repeated, now } = await insertLeads(tools.db, leads);
       if (now) tools.clock.refresh(now);
-      for (const eventId of saved) {
-        const candidate = byEventId.get(eventId);
-        if (!candidate) continue;
+      for (const candidate of part) {
+        const { eventId, leadRef } = candidate.row;
+        if (repeated.has(eventId)) continue;
         candidate.created();
-        answers.set(candidate, { kind: 'accepted', eventId, leadRef: candidate.row.leadRef });
+        answers.set(candidate, { kind: 'accepted', eventId, leadRef });
+        wrote = true;
       }
     },
     (refused, sqlState) => {
@@ -104,7 +103,7 @@ async function saveNew(tools: AcceptTools, open: Candidate[], answers: Map<Candi
       answers.set(refused, { kind: 'invalid', errors: [{ field: 'body', problem: `cannot be stored (${sqlState})`, fix }] });
     },
   );
-  if (answers.size > 0) tools.relayWake();
+  if (wrote) tools.relayWake();
 }
 
 async function answerKnown(tools: AcceptTools, open: Candidate[], answers: Map<Candidate, Acceptance>): Promise<void> {

@@ -1,5 +1,5 @@
-import { headers, type LeadAccepted, LeadAcceptedEvent, type LeadPayload, topics, unrouted } from '#contracts';
-import type { Codec, OutboxRow } from '#messaging';
+import { headers, type LeadAccepted, LeadAcceptedEvent, type LeadPayload, unrouted } from '#contracts';
+import type { Codec } from '#messaging';
 import { type Hmacs, type KeyRing, newEventId, newLeadRef, type Site, seal, type TraceContext } from '#runtime';
 import { type DeliveryPlan, planDeliveries } from './plan-deliveries.js';
 import type { NewLead } from './store/new-lead.js';
@@ -76,7 +76,7 @@ interface RowParts {
 function toRow(tools: PrepareTools, { event, payload, plan, trace }: RowParts): NewLead {
   const recordKey = Buffer.from(payload.person_key, 'utf8');
   const bytes = tools.codec.encode(LeadAcceptedEvent, event);
-  const announced = announcement({ event, recordKey, bytes, trace });
+  const recordHeaders = announcementHeaders(event, trace);
   return {
     organization: event.organization,
     source: event.source,
@@ -99,23 +99,19 @@ function toRow(tools: PrepareTools, { event, payload, plan, trace }: RowParts): 
     deliveries: plan.unrouted
       ? [{ destination: unrouted, state: 'dead', class: 'routing', code: plan.unrouted }]
       : plan.destinations.map((destination) => ({ destination, state: 'accepted' })),
-    outbox: plan.unrouted ? [announced, ...unroutedRecords(tools.codec, event, { code: plan.unrouted, announced })] : [announced],
+    headers: recordHeaders,
+    outbox: plan.unrouted
+      ? unroutedRecords(tools.codec, event, { code: plan.unrouted, key: recordKey, value: bytes, headers: recordHeaders })
+      : [],
   };
 }
 
-/** The lead.accepted record: bytes and headers are the same however often it is announced. */
-function announcement(lead: { event: LeadAccepted; recordKey: Buffer; bytes: Buffer; trace: TraceContext }): OutboxRow {
-  const { event, trace } = lead;
+function announcementHeaders(event: LeadAccepted, trace: TraceContext): Record<string, string> {
   return {
-    topic: topics.leadAccepted,
-    key: lead.recordKey,
-    value: lead.bytes,
-    headers: {
-      [headers.eventId]: event.event_id,
-      [headers.destinations]: event.destinations.join(','),
-      [headers.deadlineAt]: String(event.deadline_at.getTime()),
-      [headers.traceparent]: trace.traceparent,
-      ...(trace.tracestate && { [headers.tracestate]: trace.tracestate }),
-    },
+    [headers.eventId]: event.event_id,
+    [headers.destinations]: event.destinations.join(','),
+    [headers.deadlineAt]: String(event.deadline_at.getTime()),
+    [headers.traceparent]: trace.traceparent,
+    ...(trace.tracestate && { [headers.tracestate]: trace.tracestate }),
   };
 }

@@ -12,16 +12,20 @@ import {
 import type { Codec, OutboxRow } from '#messaging';
 import type { UnroutedCode } from './plan-deliveries.js';
 
+/** The lead.accepted record of the same lead, and why it has no destination. */
+interface Announced {
+  code: UnroutedCode;
+  key: Buffer;
+  value: Buffer;
+  headers: Record<string, string>;
+}
+
 /**
  * What is announced of a lead without a destination: that it is resolved (its only delivery counts as primary, so that somebody is told), and a
  * dead letter by reference.
  */
-export function unroutedRecords(
-  codec: Pick<Codec, 'encode'>,
-  event: LeadAccepted,
-  context: { code: UnroutedCode; announced: OutboxRow },
-): OutboxRow[] {
-  const { code, announced } = context;
+export function unroutedRecords(codec: Pick<Codec, 'encode'>, event: LeadAccepted, announced: Announced): OutboxRow[] {
+  const { code, key } = announced;
   const resolved: LeadResolved = {
     resolution_id: v5(resolutionName(event.event_id, unrouted, { generation: 1, state: 'dead' }), resolutionNamespace),
     event_type: 'lead.resolved',
@@ -51,7 +55,7 @@ export function unroutedRecords(
     [headers.errorRef]: `lead:${event.lead_ref}`,
   };
   return [
-    { ...announced, topic: topics.leadResolved, value: codec.encode(LeadResolvedEvent, resolved) },
-    { ...announced, topic: topics.intakeDlq, headers: deadLetter },
+    { topic: topics.leadResolved, key, value: codec.encode(LeadResolvedEvent, resolved), headers: announced.headers },
+    { topic: topics.intakeDlq, key, value: announced.value, headers: deadLetter },
   ];
 }

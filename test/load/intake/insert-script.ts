@@ -22,7 +22,7 @@ export function insertScript(sample: NewLead, size: number): string {
 }
 
 function parametersOf(sample: NewLead): Parameter[] {
-  const [deliveries, outbox] = [deliveriesOf(sample), outboxOf(sample)];
+  const [deliveries, outbox] = [deliveriesOf([sample]), outboxOf([sample])];
   return [
     ...leadColumns.map(([name, type, value]) => ({ name, type, values: [value(sample)] })),
     ...deliveryColumns.map(([name, type, value]) => ({ name, type, values: deliveries.map(value) })),
@@ -35,6 +35,7 @@ const perLead: Record<string, string> = {
   event_id: `md5(:id::text || '-' || lead)::uuid`,
   external_ref: `md5(:id::text || '-' || lead)`,
   lead_ref: `'L-' || left(md5(:id::text || '-' || lead), 16)`,
+  lead: 'lead',
 };
 
 function arrayOf({ name, type, values }: Parameter, size: number): string {

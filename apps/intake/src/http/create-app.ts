@@ -1,10 +1,12 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#runtime';
 import { type IntakeParts, intakeModule } from '../intake.module.js';
 import { type DoorTools, installDoor } from './door.js';
 import { RefusalFilter } from './refusal.filter.js';
+import { refusals } from './refusal.js';
+import { sendRefusal } from './send.js';
 
 /** The Nest application with its HTTP door; it listens nowhere yet. */
 export async function createApp(parts: IntakeParts, options: DoorTools & { bodyLimitBytes: number }): Promise<NestFastifyApplication> {
@@ -14,6 +16,8 @@ export async function createApp(parts: IntakeParts, options: DoorTools & { bodyL
     // Headers that trickle in are cut here; a body that does is answered by the door.
     requestTimeout: 10_000,
     forceCloseConnections: 'idle',
+    // What cannot even be routed (a malformed URL) reaches no hook and no filter, and the default answer repeats it.
+    frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) => sendRefusal(reply, refusals.badRequest(400)),
     logger: false,
   });
   const app = await NestFactory.create<NestFastifyApplication>(intakeModule(parts), adapter, {

@@ -41,15 +41,18 @@ function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & 
   }
   const caller: Caller = { source, span: serverSpan(request, source, tools.telemetry), startedMs };
   setCaller(request, caller);
+  const timer = setTimeout(() => answerLate(request, reply, caller), answerWithinMs);
   // Emitted once, also where the client hung up before its answer.
-  reply.raw.once('close', () => finish(request, reply, { caller, logger: tools.logger }));
+  reply.raw.once('close', () => {
+    clearTimeout(timer);
+    finish(request, reply, { caller, logger: tools.logger });
+  });
   const retryAfterS = tools.limits.take(source, request.method);
   if (retryAfterS > 0) {
     caller.outcome = 'rate-limited';
     sendRefusal(reply, refusals.rateLimited(retryAfterS));
     return false;
   }
-  answerInTime(request, reply, caller);
   return true;
 }
 
@@ -57,14 +60,11 @@ function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & 
 const clientClosedRequest = 499;
 
 /** Answers for whoever does not: the client whose body does not come, or PostgreSQL. Whatever is still running finds the answer sent. */
-function answerInTime(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
-  const timer = setTimeout(() => {
-    if (reply.sent) return;
-    const refusal = request.raw.complete ? refusals.unavailable() : refusals.slowRequest();
-    caller.outcome = refusal.outcome;
-    sendRefusal(reply, refusal);
-  }, answerWithinMs);
-  reply.raw.once('close', () => clearTimeout(timer));
+function answerLate(request: FastifyRequest, reply: FastifyReply, caller: Caller): void {
+  if (reply.sent) return;
+  const refusal = request.raw.complete ? refusals.unavailable() : refusals.slowRequest();
+  caller.outcome = refusal.outcome;
+  sendRefusal(reply, refusal);
 }
 
 /** Continues the caller's trace where the site file trusts it, else begins one that is linked to it. */

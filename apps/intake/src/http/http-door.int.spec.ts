@@ -322,6 +322,11 @@ describe('GET /v1/leads', () => {
     expectProblem(await request('/v1/leads/not-an-id'), 404, 'not-found');
     expectProblem(await request('/v1/leads'), 400, 'invalid-query');
     expectProblem(await request('/v1/nothing'), 404, 'not-found');
+    expectProblem(await request('/v1/leads?source_event_id=a&source_event_id=b'), 400, 'invalid-query');
+    expectProblem(await request(`/v1/leads/${'x'.repeat(5_000)}`), 400, 'bad-request');
+    const malformed = await request('/v1/leads/%quagga');
+    expectProblem(malformed, 400, 'bad-request');
+    expect(JSON.stringify(malformed.json)).not.toContain('quagga');
     expectProblem(await request(`/v1/leads/${String(json.event_id)}`, { headers: { authorization: '' } }), 401, 'unauthorized');
   });
 

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash as digest, timingSafeEqual } from 'node:crypto';
 import type { SourceConfig } from '#runtime';
 
 /** Tells whose key a request carries. Only hashes are kept. */
@@ -15,7 +15,7 @@ export class SourceKeys {
   sourceOf(authorization: string | undefined): SourceConfig | undefined {
     const key = authorization && /^Bearer +([^\s]+)$/i.exec(authorization)?.[1];
     if (!key) return undefined;
-    const hash = createHash('sha256').update(key, 'utf8').digest();
+    const hash = digest('sha256', key, 'buffer');
     let found: SourceConfig | undefined;
     for (const stored of this.keys) {
       if (stored.hash.length === hash.length && timingSafeEqual(stored.hash, hash)) found = stored.source;

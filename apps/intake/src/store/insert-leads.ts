@@ -1,9 +1,11 @@
+import { topics } from '#contracts';
 import type { OutboxRow } from '#messaging';
 import type { Sql } from '#runtime';
 import { type Column, columnValues, unnestColumns } from './columns.js';
 import type { NewDelivery, NewLead } from './new-lead.js';
 
-export type OfLead<Part> = Part & { eventId: string };
+/** A row that belongs to a lead of the batch, by the lead's place in it (from 1). */
+export type OfLead<Part> = Part & { lead: number };
 
 export const leadColumns: readonly Column<NewLead>[] = [
   ['event_id', 'uuid', (lead) => lead.eventId],
@@ -28,10 +30,11 @@ export const leadColumns: readonly Column<NewLead>[] = [
   ['key_id', 'text', (lead) => lead.sealed.keyId],
   ['wrapped_key', 'bytea', (lead) => lead.sealed.wrappedKey],
   ['sealed', 'bytea', (lead) => lead.sealed.sealed],
+  ['headers', 'json', (lead) => JSON.stringify(lead.headers)],
 ];
 
 export const deliveryColumns: readonly Column<OfLead<NewDelivery>>[] = [
-  ['event_id', 'uuid', (delivery) => delivery.eventId],
+  ['lead', 'int4', (delivery) => delivery.lead],
   ['destination', 'text', (delivery) => delivery.destination],
   ['state', 'text', (delivery) => delivery.state],
   ['class', 'text', (delivery) => delivery.class],
@@ -39,7 +42,7 @@ export const deliveryColumns: readonly Column<OfLead<NewDelivery>>[] = [
 ];
 
 export const outboxColumns: readonly Column<OfLead<OutboxRow>>[] = [
-  ['event_id', 'uuid', (row) => row.eventId],
+  ['lead', 'int4', (row) => row.lead],
   ['topic', 'text', (row) => row.topic],
   ['key', 'bytea', (row) => row.key],
   ['value', 'bytea', (row) => row.value],
@@ -81,31 +84,36 @@ with input as materialized (
 ), delivered as (
   insert into delivery (event_id, destination, state, class, code, owner, deadline_at, as_of, announce_at)
   select event_id, destination, state, class, code, owner, deadline_at, accepted_at, accepted_at + interval '${reannounceAfter}'
-  from ${unnestColumns('planned', deliveryColumns, firstDelivery)} join fresh using (event_id)
+  from ${unnestColumns('planned', deliveryColumns, firstDelivery)} join fresh on fresh.position = planned.lead
 ), announced as (
   insert into outbox (topic, key, value, headers)
-  select topic, key, value, headers
-  from ${unnestColumns('row', outboxColumns, firstOutbox)}
-  where event_id in (select event_id from keyed) order by row.position
+  select topic, key, value, headers from (
+    select '${topics.leadAccepted}' as topic, record_key as key, event as value, headers, position, 0 as part from fresh
+    union all
+    select row.topic, row.key, row.value, row.headers, fresh.position, row.position
+    from ${unnestColumns('row', outboxColumns, firstOutbox)} join fresh on fresh.position = row.lead
+  ) as record order by position, part
 )
-select event_id, clock_now() as now from fresh`;
+select clock_now() as now, (select array_agg(event_id::text) from input where event_id not in (select event_id from keyed)) as repeated`;
 
-/** Saves leads whose key is new, all or none of the batch. Gives their event ids and PostgreSQL's time; a key that existed is not among them. */
-export async function insertLeads(db: Sql, leads: readonly NewLead[]): Promise<{ saved: Set<string>; now?: Date }> {
-  const rows = await db.sql<{ event_id: string; now: Date }>('intake.insert_leads', insertLeadsSql, insertLeadsValues(leads));
-  return { saved: new Set(rows.map((row) => row.event_id)), now: rows[0]?.now };
+/**
+ * Saves leads whose key is new, all or none of the batch, and announces them. Gives the event ids of those whose key existed, and PostgreSQL's
+ * time.
+ */
+export async function insertLeads(db: Sql, leads: readonly NewLead[]): Promise<{ repeated: Set<string>; now?: Date }> {
+  const values = [
+    ...columnValues(leadColumns, leads),
+    ...columnValues(deliveryColumns, deliveriesOf(leads)),
+    ...columnValues(outboxColumns, outboxOf(leads)),
+  ];
+  const [row] = await db.sql<{ repeated: string[] | null; now: Date }>('intake.insert_leads', insertLeadsSql, values);
+  return { repeated: new Set(row?.repeated), now: row?.now };
 }
 
-function insertLeadsValues(leads: readonly NewLead[]): Buffer[] {
-  const deliveries = leads.flatMap(deliveriesOf);
-  const outbox = leads.flatMap(outboxOf);
-  return [...columnValues(leadColumns, leads), ...columnValues(deliveryColumns, deliveries), ...columnValues(outboxColumns, outbox)];
+export function deliveriesOf(leads: readonly NewLead[]): OfLead<NewDelivery>[] {
+  return leads.flatMap(({ deliveries }, index) => deliveries.map((delivery) => ({ ...delivery, lead: index + 1 })));
 }
 
-export function deliveriesOf({ eventId, deliveries }: NewLead): OfLead<NewDelivery>[] {
-  return deliveries.map((delivery) => ({ ...delivery, eventId }));
-}
-
-export function outboxOf({ eventId, outbox }: NewLead): OfLead<OutboxRow>[] {
-  return outbox.map((row) => ({ ...row, eventId }));
+export function outboxOf(leads: readonly NewLead[]): OfLead<OutboxRow>[] {
+  return leads.flatMap(({ outbox }, index) => outbox.map((row) => ({ ...row, lead: index + 1 })));
 }

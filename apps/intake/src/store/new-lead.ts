@@ -38,6 +38,9 @@ export interface NewLead extends IntakeKey {
   /** Of the span that created the event; travels in the record's headers. */
   trace: TraceContext;
   sealed: Sealed;
+  /** Of the lead.accepted record, whose key and value are above. */
+  headers: Record<string, string>;
   deliveries: NewDelivery[];
+  /** Records beside lead.accepted; most leads have none. */
   outbox: OutboxRow[];
 }

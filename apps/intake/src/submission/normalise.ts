@@ -100,7 +100,7 @@ class FieldChecks {
     const wrong = textProblem(field, raw, max);
     if (wrong) this.errors.push(wrong);
     if (wrong || text === '') return { text };
-    if (validator.isEmail(text)) {
+    if (text.includes('@') && validator.isEmail(text)) {
       this.errors.push({ field, problem: 'is an e-mail address', fix: `Send the name of the ${field}; personal data belongs in contact.` });
     }
     const made = slug(text);

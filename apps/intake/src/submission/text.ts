@@ -14,8 +14,12 @@ export const maxChars = {
 } as const;
 export const maxCustomFields = 100;
 
+/** A text without any of these (NUL, a code unit of a surrogate pair) needs no closer look. */
+const suspicious = /[\0\ud800-\udfff]/;
+
 /** What is wrong with a text, or undefined. Nothing is cut or replaced: a character we cannot carry to every destination is refused by name. */
 export function textProblem(field: string, text: string, max: number): FieldProblem | undefined {
+  if (text.length <= max && !suspicious.test(text)) return undefined;
   if (text.includes('\u0000')) return { field, problem: 'contains the NUL character', fix: 'Remove U+0000.' };
   if (/\p{Surrogate}/u.test(text)) {
     return {
