@@ -1,4 +1,4 @@
-import type { Connections } from '#testkit';
+import { type Connections, cacheDir } from '#testkit';
 import { type Ports, type Service, services } from './ports.js';
 
 export interface Surroundings {
@@ -33,6 +33,8 @@ export function commonEnvironment({ ports, connections, siteFile, secretsDir, so
   return {
     ...takeOver,
     ...callersEnvironment(),
+    // Compiled code of one start serves the next.
+    NODE_COMPILE_CACHE: cacheDir('node'),
     // glibc keeps a heap per thread otherwise, tens of megabytes in each process.
     MALLOC_ARENA_MAX: '2',
     LD_SITE_FILE: siteFile,

@@ -12,6 +12,8 @@ export interface InfrastructureOptions {
   ports: Ports;
   progress(line: string): void;
   run(program: Program): Promise<void>;
+  /** Told as soon as the database can be used, while other parts may still start. */
+  onDatabase(databaseUrl: string): void;
   /** Told before containers are made, so that they are found again whatever happens. */
   onCompose(project: string): void;
 }
@@ -37,6 +39,7 @@ export async function infrastructure(options: InfrastructureOptions): Promise<Co
   }
   if (missing.size === 0) options.progress('Using the Kafka, registry and PostgreSQL named by the environment');
   await requireFreePorts(portsOf(missing, options.ports));
+  if (given.databaseUrl !== undefined) options.onDatabase(given.databaseUrl);
   const started = missing.size === 0 ? {} : await start(missing, given, options);
   return { ...started, ...given } as Connections;
 }
@@ -57,6 +60,7 @@ async function start(
   // The compose file ties its registry to its own database, so it serves all three parts or none.
   if (parts.size === 3 && dockerUsable()) return startCompose(options);
   const { runDir, ports, progress, run } = options;
+  const onDatabase = parts.has('postgres') ? options.onDatabase : undefined;
   progress(`Starting ${[...parts].join(', ')} on this machine`);
   const { data: dir, logs: logDir } = runPaths(runDir);
   const { databaseUrl } = given;
@@ -66,6 +70,7 @@ async function start(
     ports,
     progress,
     run,
+    ...(onDatabase === undefined ? {} : { onDatabase }),
     sharedBuffersMb: 16,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
   });
@@ -77,7 +82,7 @@ function dockerUsable(): boolean {
   return works('compose', 'version') && works('version', '--format', '{{.Server.Version}}');
 }
 
-async function startCompose({ root, runDir, ports, progress, onCompose }: InfrastructureOptions): Promise<Connections> {
+async function startCompose({ root, runDir, ports, progress, onCompose, onDatabase }: InfrastructureOptions): Promise<Connections> {
   const project = `lead-delivery-${createHash('sha256').update(runDir).digest('hex').slice(0, 8)}`;
   onCompose(project);
   progress('Starting Kafka, registry and PostgreSQL with Docker (the first time it pulls their images)');
@@ -90,11 +95,9 @@ async function startCompose({ root, runDir, ports, progress, onCompose }: Infras
     POSTGRES_PASSWORD: password,
   };
   await compose(['--project-name', project, 'up', '--detach', '--wait', 'postgres', 'kafka', 'registry'], root, env);
-  return {
-    kafkaBrokers: `127.0.0.1:${ports.kafka}`,
-    schemaRegistry: registryUrl(ports.registry),
-    databaseUrl: `postgresql://postgres:${password}@127.0.0.1:${ports.postgres}/leads`,
-  };
+  const databaseUrl = `postgresql://postgres:${password}@127.0.0.1:${ports.postgres}/leads`;
+  onDatabase(databaseUrl);
+  return { kafkaBrokers: `127.0.0.1:${ports.kafka}`, schemaRegistry: registryUrl(ports.registry), databaseUrl };
 }
 
 /** Stops the containers of an instance; with `forget` their data goes too. */

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { type Endpoints, type RunState, runPaths, writeJsonFile } from '#testkit';
+import { type Connections, type Endpoints, type InfraPart, type RunState, runPaths, writeJsonFile } from '#testkit';
 import { endpointsOf } from './endpoints.js';
 import { callersEnvironment, type Surroundings } from './environment.js';
 import { infrastructure, stopCompose } from './infrastructure.js';
 import type { StartOptions } from './options.js';
-import { portsFrom, requireFreePorts, services } from './ports.js';
+import { portsFrom, requireFreePorts, type Service, services } from './ports.js';
 import { claimRunDir, releaseRunDir } from './run-dir.js';
 import type { Say } from './say.js';
 import { table } from './say.js';
@@ -15,8 +15,6 @@ import { Supervisor } from './supervisor.js';
 
 /** Children of a later stage are stopped before those of an earlier one. */
 const stages = { postgres: 0, kafka: 1, registry: 1, sandbox: 2, services: 3 } as const;
-
-const jobs = ['migrate', 'topics apply', 'schemas apply'];
 
 /** A running instance: everything that one `npm start` owns. */
 export class Instance {
@@ -45,47 +43,61 @@ export class Instance {
 
   /** Starts everything and returns once all of it is ready. Throws, with the reason in plain words, when a part fails; `stop` is still the caller's. */
   async start(): Promise<void> {
-    const { options, root, say, supervisor } = this;
     const startedAt = performance.now();
-    const { runDir } = options;
-    const { logs, secrets } = runPaths(runDir);
+    const { runDir, config, portBase } = this.options;
     await claimRunDir(runDir);
     this.claimed = true;
-    const ports = portsFrom(options.portBase);
+    const ports = portsFrom(portBase);
     await requireFreePorts({ intake: ports.intake, sandbox: ports.sandbox, ...internalPorts(ports.internal) });
-    const { sourceKey, sourceKeyHash } = ensureSecrets(secrets, root);
+    const secretsDir = runPaths(runDir).secrets;
+    const { sourceKey, sourceKeyHash } = ensureSecrets(secretsDir, this.root);
+    const around = { ports, siteFile: config, secretsDir, sourceKeyHash };
+    const connections = await this.startInfrastructure(around);
+    await Promise.all(services.map((service) => this.startService(service, { ...around, connections })));
+    const endpoints = (): Endpoints => endpointsOf({ ports, connections, sourceKey, pidOf: (app) => this.supervisor.pid(app) });
+    this.endpoints = endpoints;
+    this.publishEndpoints();
+    this.say(`Ready after ${Math.round((performance.now() - startedAt) / 1000)} s\n`);
+    for (const line of this.urls(endpoints())) this.say(line);
+  }
+
+  /** Starts what is missing of the infrastructure, and prepares each part as soon as it is there. */
+  private async startInfrastructure(around: Omit<Surroundings, 'connections'>): Promise<Connections> {
+    const { options, root, say, supervisor } = this;
+    const job = async (name: string, connections: Connections): Promise<void> => {
+      const surroundings = { ...around, connections };
+      await runJob(name, { root, logDir: runPaths(options.runDir).logs, surroundings, signal: this.aborted.signal });
+      say(`  ${name}: done`);
+    };
+    let migrated: Promise<void> | undefined;
     const connections = await infrastructure({
       root,
-      runDir,
-      ports,
+      runDir: options.runDir,
+      ports: around.ports,
       progress: say,
       run: async (program) => {
-        await supervisor.start(program, stages[program.name as 'postgres' | 'kafka' | 'registry']);
+        await supervisor.start(program, stages[program.name as InfraPart]);
         say(`  ${program.name} is ready`);
+      },
+      onDatabase: (databaseUrl) => {
+        migrated = job('migrate', { databaseUrl, kafkaBrokers: '', schemaRegistry: '' });
+        // Its failure is reported where it is waited for.
+        migrated.catch(() => undefined);
       },
       onCompose: (project) => {
         this.state.composeProject = project;
         this.saveState();
       },
     });
-    const surroundings: Surroundings = { ports, connections, siteFile: options.config, secretsDir: secrets, sourceKeyHash };
-    for (const job of jobs) {
-      await runJob(job, { root, logDir: logs, surroundings, signal: this.aborted.signal });
-      say(`  ${job}: done`);
-    }
-    const endpoints = (): Endpoints => endpointsOf({ ports, connections, sourceKey, pidOf: (app) => supervisor.pid(app) });
-    const startService = async (service: (typeof services)[number]): Promise<void> => {
-      await supervisor.start(
-        serviceProgram(service, { root, logDir: logs, surroundings }),
-        service === 'sandbox' ? stages.sandbox : stages.services,
-      );
-      say(`  ${service} is ready`);
-    };
-    await Promise.all(services.map(startService));
-    this.endpoints = endpoints;
-    this.publishEndpoints();
-    say(`Ready after ${Math.round((performance.now() - startedAt) / 1000)} s\n`);
-    for (const line of this.urls(endpoints())) say(line);
+    await migrated;
+    await Promise.all(['topics apply', 'schemas apply'].map((name) => job(name, connections)));
+    return connections;
+  }
+
+  private async startService(service: Service, surroundings: Surroundings): Promise<void> {
+    const program = serviceProgram(service, { root: this.root, logDir: runPaths(this.options.runDir).logs, surroundings });
+    await this.supervisor.start(program, service === 'sandbox' ? stages.sandbox : stages.services);
+    this.say(`  ${service} is ready`);
   }
 
   /** Puts three sample leads in through both doors and prints what becomes of them. A failure is told and changes nothing. */

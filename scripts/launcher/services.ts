@@ -43,7 +43,7 @@ export interface JobOptions {
 
 /** Runs one `leadctl` job to its end. Throws, with its last words, when it fails. */
 export async function runJob(job: string, { root, logDir, surroundings, signal }: JobOptions): Promise<void> {
-  const logFile = join(logDir, 'leadctl.log');
+  const logFile = join(logDir, `leadctl-${job.replaceAll(' ', '-')}.log`);
   const log = createWriteStream(logFile, { flags: 'a' });
   const child = spawn(process.execPath, [mainOf(root, 'leadctl'), ...job.split(' ')], {
     cwd: root,

@@ -9,7 +9,7 @@ const supervision = {
   /** A child that was ready and ran this long before it ended starts a new row. */
   soundMs: 10_000,
   /** How long a child may take to become ready. */
-  readyMs: 60_000,
+  readyMs: 120_000,
   /** Ends before it was ever ready after which the first start is given up. */
   firstStartTries: 3,
   /** Ends in a row after which its last words are shown. */

@@ -9,7 +9,7 @@ export { identify, isRunning, type ProcessIdentity } from './process/identity.js
 export { portTaken } from './process/ports.js';
 export { type Program, type RunningProgram, startProgram, stopProcess } from './process/program.js';
 export { eventually, pause } from './process/wait.js';
-export { projectRoot } from './project-root.js';
+export { cacheDir, projectRoot } from './project-root.js';
 export { runningTestInfra, startTestInfra, stopTestInfra, type TestInfra } from './test-infra/start.js';
 export { type TestDatabase, testDatabase, testInfra } from './test-infra/test-database.js';
 export { type TestSize, testSize } from './test-size.js';

@@ -20,6 +20,8 @@ export interface EmbeddedOptions {
   /** Database of the project on an external server, when PostgreSQL is not one of the parts started here. */
   databaseUrl?: string;
   progress(line: string): void;
+  /** Told as soon as the database can be used, while other parts still start. */
+  onDatabase?(databaseUrl: string): void;
   /** Starts the program, waits until it is ready, and keeps it as the caller sees fit. */
   run(program: Program): Promise<void>;
 }
@@ -51,6 +53,7 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
   };
   const startDatabases = async (): Promise<string | undefined> => {
     const databaseUrl = parts.has('postgres') ? await startPostgres(options) : options.databaseUrl;
+    if (databaseUrl !== undefined) options.onDatabase?.(databaseUrl);
     if (jvm === undefined || !parts.has('registry')) return databaseUrl;
     if (databaseUrl === undefined) throw new Error('the registry needs a database: set DATABASE_URL, or let PostgreSQL be started too');
     await options.run(

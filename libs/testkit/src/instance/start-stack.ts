@@ -45,9 +45,9 @@ export interface Stack {
 }
 
 const run = promisify(execFile);
-const startLimitMs = 180_000;
+const startLimitMs = 300_000;
 /** Longer than the longest restart pause of the launcher and the slowest start of a part. */
-const restartLimitMs = 60_000;
+const restartLimitMs = 120_000;
 
 /** Starts a whole instance on infrastructure of its own. Ends with this process, even when that is killed. Throws with the launcher's words when it does not come up. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
