@@ -7,8 +7,8 @@ const text = 'Lead L-ABCDEFGHIJKLMNOP delivered\n#lead_delivered';
 describe('the sandbox chat', () => {
   let sandbox: OpenSandbox;
   const send = (body: unknown, headers?: Record<string, string>, by = token) =>
-    sandbox.call('POST', `/chat/bot${by}/sendMessage`, body, headers);
-  const stats = async () => (await sandbox.call('GET', '/chat/stats')).body;
+    sandbox.call(`POST /chat/bot${by}/sendMessage`, body, headers);
+  const stats = async () => (await sandbox.call('GET /chat/stats')).body;
 
   beforeEach(async () => {
     sandbox = await openSandbox({ chatToken: token });
@@ -21,7 +21,7 @@ describe('the sandbox chat', () => {
     expect(first).toMatchObject({ status: 200, body: { ok: true, result: { message_id: 1, text, chat: { id: -1001 } } } });
     expect((await send({ chat_id: -1001, text: `${text} again` })).body).toMatchObject({ result: { message_id: 2 } });
     expect(await stats()).toMatchObject({ messages: 2, duplicates: 1, requests: 2 });
-    expect((await sandbox.call('GET', '/chat/messages')).body).toEqual([
+    expect((await sandbox.call('GET /chat/messages')).body).toEqual([
       expect.objectContaining({ chat_id: '-1001', lead_ref: 'L-ABCDEFGHIJKLMNOP', template: 'lead_delivered', traceparent }),
       expect.objectContaining({ message_id: 2 }),
     ]);
@@ -46,7 +46,7 @@ describe('the sandbox chat', () => {
       [await send({ text }), 400, 'Bad Request: chat_id is empty'],
       [await send({ chat_id: '-1001', text: ' ' }), 400, 'Bad Request: message text is empty'],
       [await send({ chat_id: '-1001', text: 'x'.repeat(4097) }), 400, 'Bad Request: message is too long'],
-      [await sandbox.call('POST', `/chat/bot${token}/unknown`, {}), 404, 'Not Found'],
+      [await sandbox.call(`POST /chat/bot${token}/unknown`, {}), 404, 'Not Found'],
     ] as const;
     for (const [answer, status, description] of refusals) {
       expect(answer).toMatchObject({ status, body: { ok: false, error_code: status, description } });
@@ -55,7 +55,7 @@ describe('the sandbox chat', () => {
   });
 
   it('throttles by rule with retry_after in the body and the header', async () => {
-    await sandbox.call('POST', '/chat/control', { times: 1, status: 429, headers: { 'Retry-After': '3' } });
+    await sandbox.call('POST /chat/control', { times: 1, status: 429, headers: { 'Retry-After': '3' } });
     const throttled = await send({ chat_id: '-1001', text });
     expect(throttled.headers.get('retry-after')).toBe('3');
     expect(throttled.body).toEqual({
@@ -68,7 +68,7 @@ describe('the sandbox chat', () => {
   });
 
   it('can post a message and tear the connection down', async () => {
-    await sandbox.call('POST', '/chat/control', { external_id: 'L-ABCDEFGHIJKLMNOP', reset: 'after' });
+    await sandbox.call('POST /chat/control', { external_id: 'L-ABCDEFGHIJKLMNOP', reset: 'after' });
     await expect(send({ chat_id: '-1001', text })).rejects.toThrow();
     expect(await stats()).toMatchObject({ messages: 1 });
   });

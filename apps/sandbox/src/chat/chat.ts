@@ -65,33 +65,44 @@ export class Chat implements Witness {
   private send(exchange: Exchange, token: string): void {
     this.requests += 1;
     const { call } = exchange;
-    const given = parameters(call);
-    const chatId = String(given?.chat_id ?? '');
-    const text = String(given?.text ?? '');
-    const { fault } = this.rules.decide({ operation: 'sendMessage', externalId: leadRefIn(text) }, []);
-    const refused = this.refusal(token, given, chatId, text);
-    const traceparent = call.headers.traceparent;
-    const answer = (messageId: number): Answer => ({
-      status: 200,
-      body: { ok: true, result: message(messageId, chatId, text, call.receivedMs) },
-    });
+    const read = readMessage(call);
+    const message = read ?? { chatId: '', text: '' };
+    const { fault } = this.rules.decide({ operation: 'sendMessage', externalId: leadRefIn(message.text) }, []);
+    const refused = this.authorized(token) ? refusal(read) : telegramError(401);
+    const answer = (id: number): Answer => ({ status: 200, body: { ok: true, result: posted(id, message, call.receivedMs) } });
     carryOut(exchange, fault, {
-      commit: () =>
-        refused ?? answer(this.store.add(chatId, text, { atMs: call.receivedMs, traceparent: traceparent?.toString() }).message_id),
+      commit: () => refused ?? answer(this.keep(message, call)),
       pretend: () => refused ?? answer(this.store.nextId()),
       refusal: (status) => telegramRefusal(status, fault?.headers),
       finished: () => undefined,
     });
   }
 
-  private refusal(token: string, given: Record<string, unknown> | undefined, chatId: string, text: string): Answer | undefined {
-    if (token === '' || (this.options.token !== undefined && token !== this.options.token)) return telegramError(401);
-    if (given === undefined) return telegramError(400, "Bad Request: can't parse request body");
-    if (chatId === '') return telegramError(400, 'Bad Request: chat_id is empty');
-    if (text.trim() === '') return telegramError(400, 'Bad Request: message text is empty');
-    if (text.length > maxTextLength) return telegramError(400, 'Bad Request: message is too long');
-    return undefined;
+  private authorized(token: string): boolean {
+    return token !== '' && (this.options.token === undefined || token === this.options.token);
   }
+
+  private keep({ chatId, text }: Message, { receivedMs, headers }: Call): number {
+    return this.store.add(chatId, text, { atMs: receivedMs, traceparent: headers.traceparent?.toString() }).message_id;
+  }
+}
+
+interface Message {
+  chatId: string;
+  text: string;
+}
+
+function readMessage(call: Call): Message | undefined {
+  const given = parameters(call);
+  return given && { chatId: String(given.chat_id ?? ''), text: String(given.text ?? '') };
+}
+
+function refusal(message: Message | undefined): Answer | undefined {
+  if (message === undefined) return telegramError(400, "Bad Request: can't parse request body");
+  if (message.chatId === '') return telegramError(400, 'Bad Request: chat_id is empty');
+  if (message.text.trim() === '') return telegramError(400, 'Bad Request: message text is empty');
+  if (message.text.length > maxTextLength) return telegramError(400, 'Bad Request: message is too long');
+  return undefined;
 }
 
 /** Parameters in the query, as a form or as JSON, as the Bot API takes them. */
@@ -105,13 +116,12 @@ function parameters(call: Call): Record<string, unknown> | undefined {
   return body === undefined ? undefined : { ...query, ...body };
 }
 
-function message(messageId: number, chatId: string, text: string, receivedMs: number): Record<string, unknown> {
+function posted(messageId: number, { chatId, text }: Message, receivedMs: number): Record<string, unknown> {
   const numeric = Number(chatId);
-  const id = Number.isSafeInteger(numeric) ? numeric : chatId;
   return {
     message_id: messageId,
     from: { id: 1, is_bot: true, first_name: 'Sandbox', username: 'sandbox_bot' },
-    chat: { id, type: String(chatId).startsWith('-') ? 'group' : 'private' },
+    chat: { id: Number.isSafeInteger(numeric) ? numeric : chatId, type: chatId.startsWith('-') ? 'group' : 'private' },
     date: Math.floor(receivedMs / 1000),
     text,
   };

@@ -8,8 +8,8 @@ const key = (value: string): Record<string, string> => ({ 'idempotency-key': val
 
 describe('the sandbox CRM', () => {
   let sandbox: OpenSandbox;
-  const post = (path: string, body: unknown, headers?: Record<string, string>) => sandbox.call('POST', `/crm${path}`, body, headers);
-  const stats = async (base = '/crm') => (await sandbox.call('GET', `${base}/stats`)).body as Record<string, number>;
+  const post = (path: string, body: unknown, headers?: Record<string, string>) => sandbox.call(`POST /crm${path}`, body, headers);
+  const stats = async (base = '/crm') => (await sandbox.call(`GET ${base}/stats`)).body as Record<string, number>;
 
   beforeEach(async () => {
     sandbox = await openSandbox();
@@ -44,7 +44,7 @@ describe('the sandbox CRM', () => {
   });
 
   it('handles 20 posts with one key at once as one', async () => {
-    await sandbox.call('POST', '/crm/control', { latencyMs: 30 });
+    await sandbox.call('POST /crm/control', { latencyMs: 30 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => post('/leads', lead, key('k1'))));
     expect(new Set(answers.map(({ body }) => (body as { id: string }).id)).size).toBe(1);
     expect(await stats()).toMatchObject({ records: 1, duplicateEffects: 0, inFlight: 0 });
@@ -55,16 +55,16 @@ describe('the sandbox CRM', () => {
     const first = await post('/contacts', contact, key('k1'));
     const second = await post('/contacts', { ...contact, phone: '+12025550123' }, key('k2'));
     expect(second).toMatchObject({ status: 200, body: first.body });
-    await sandbox.call('POST', '/crm/control', { contactUpsert: false });
+    await sandbox.call('POST /crm/control', { contactUpsert: false });
     expect((await post('/contacts', contact, key('k3'))).status).toBe(201);
     expect(await stats()).toMatchObject({ contacts: 2, duplicateEffects: 1 });
-    const found = (await sandbox.call('GET', '/crm/contacts?person_key=v1%3A0f')).body as Record<string, unknown>[];
+    const found = (await sandbox.call('GET /crm/contacts?person_key=v1%3A0f')).body as Record<string, unknown>[];
     expect(found).toHaveLength(2);
     expect(found[0]).toMatchObject({ phone: '+12025550123', updates: 1 });
   });
 
   it('forgets about keys when idempotency is off', async () => {
-    await sandbox.call('POST', '/crm/control', { operation: 'lead', idempotency: 'off' });
+    await sandbox.call('POST /crm/control', { operation: 'lead', idempotency: 'off' });
     await post('/leads', lead, key('k1'));
     await post('/leads', lead, key('k1'));
     expect(await stats()).toMatchObject({ records: 2, duplicateEffects: 1 });
@@ -73,29 +73,29 @@ describe('the sandbox CRM', () => {
   it('finds leads by external id as an array, with the trace context it received and its times', async () => {
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
     await post('/leads', lead, { traceparent });
-    const found = (await sandbox.call('GET', `/crm/leads?external_id=${lead.external_id}`)).body;
+    const found = (await sandbox.call(`GET /crm/leads?external_id=${lead.external_id}`)).body;
     expect(found).toEqual([expect.objectContaining({ ...lead, traceparent, id: expect.any(String), received_at: expect.any(String) })]);
-    expect((await sandbox.call('GET', '/crm/leads?external_id=unknown')).body).toEqual([]);
+    expect((await sandbox.call('GET /crm/leads?external_id=unknown')).body).toEqual([]);
     expect(await stats()).toMatchObject({ lookups: 2, requests: 1 });
   });
 
   it('hides what is younger than the search lag', async () => {
     await post('/leads', lead);
-    await sandbox.call('POST', '/crm/control', { operation: 'lead', searchLagMs: 3_600_000 });
-    expect((await sandbox.call('GET', `/crm/leads?external_id=${lead.external_id}`)).body).toEqual([]);
-    await sandbox.call('DELETE', '/crm/control');
-    expect((await sandbox.call('GET', `/crm/leads?external_id=${lead.external_id}`)).body).toHaveLength(1);
+    await sandbox.call('POST /crm/control', { operation: 'lead', searchLagMs: 3_600_000 });
+    expect((await sandbox.call(`GET /crm/leads?external_id=${lead.external_id}`)).body).toEqual([]);
+    await sandbox.call('DELETE /crm/control');
+    expect((await sandbox.call(`GET /crm/leads?external_id=${lead.external_id}`)).body).toHaveLength(1);
   });
 
   it('keeps marketing apart from the CRM', async () => {
-    await sandbox.call('POST', '/marketing/contacts', contact);
+    await sandbox.call('POST /marketing/contacts', contact);
     expect(await stats('/marketing')).toMatchObject({ contacts: 1, requests: 1 });
     expect(await stats()).toMatchObject({ contacts: 0, requests: 0 });
   });
 
   it('empties data and counters and keeps ids unique', async () => {
     const before = (await post('/leads', lead, key('k1'))).body as { id: string };
-    await sandbox.call('DELETE', '/crm/data');
+    await sandbox.call('DELETE /crm/data');
     expect(await stats()).toMatchObject({ records: 0, contacts: 0, duplicateEffects: 0, requests: 0, lookups: 0, maxInFlight: 0 });
     const after = (await post('/leads', lead, key('k1'))).body as { id: string };
     expect(after.id).not.toBe(before.id);
@@ -105,8 +105,8 @@ describe('the sandbox CRM', () => {
     expect((await post('/leads', '{"external_id":')).status).toBe(400);
     expect(await post('/leads', { form: 'contact' })).toMatchObject({ status: 422, body: { field: 'external_id' } });
     expect(await post('/contacts', { name: 'Ada Example' })).toMatchObject({ status: 422, body: { field: 'person_key' } });
-    expect((await sandbox.call('PUT', '/crm/leads', lead)).status).toBe(405);
-    expect((await sandbox.call('GET', '/crm/nothing')).status).toBe(404);
+    expect((await sandbox.call('PUT /crm/leads', lead)).status).toBe(405);
+    expect((await sandbox.call('GET /crm/nothing')).status).toBe(404);
     expect((await post('/leads', { ...lead, message: 'x'.repeat(1_100_000) })).status).toBe(413);
     expect(await stats()).toMatchObject({ records: 0, inFlight: 0 });
   });
@@ -134,7 +134,7 @@ describe('the sandbox CRM with a secret', () => {
   it('refuses a wrong or old signature, and lets in a right one or none', async () => {
     const sandbox = await openSandbox({ crmSecret });
     const body = JSON.stringify(lead);
-    const statusOf = async (headers: Record<string, string>) => (await sandbox.call('POST', '/crm/leads', body, headers)).status;
+    const statusOf = async (headers: Record<string, string>) => (await sandbox.call('POST /crm/leads', body, headers)).status;
     expect(await statusOf(signed(body))).toBe(201);
     expect(await statusOf({})).toBe(201);
     expect(await statusOf(signed(`${body} `))).toBe(401);

@@ -13,6 +13,12 @@ export interface CrmOptions {
   changed: () => void;
 }
 
+interface Write {
+  kind: CrmKind;
+  key: string;
+  call: Call;
+}
+
 /** Field that identifies a record of each kind, in bodies and in lookups. */
 const keyField: Record<CrmKind, string> = { contact: 'person_key', lead: 'external_id' };
 const kindOfPath: Record<string, CrmKind> = { '/contacts': 'contact', '/leads': 'lead' };
@@ -85,11 +91,11 @@ export class Crm implements Witness {
     this.requests += 1;
     const { call } = exchange;
     const body = jsonObject(call.body);
-    const key = body?.[keyField[kind]];
-    const externalId = body?.external_id ?? body?.person_key;
-    const { fault, switches } = this.rules.decide({ operation: kind, externalId: text(externalId) }, writeSwitches[kind]);
-    const refused = this.refusal(call, kind, body, key);
-    const commit = (): Answer => refused ?? this.commit(kind, String(key), call, switches);
+    const key = text(body?.[keyField[kind]]) ?? '';
+    const externalId = text(body?.external_id) ?? text(body?.person_key);
+    const { fault, switches } = this.rules.decide({ operation: kind, externalId }, writeSwitches[kind]);
+    const refused = this.unsigned(call) ?? refusal(kind, body, key);
+    const commit = (): Answer => refused ?? this.commit({ kind, key, call }, switches);
     const pretend = (): Answer => refused ?? { status: 201, body: { id: this.store.nextId(kind) } };
     carryOut(exchange, fault, this.work(commit, pretend));
   }
@@ -114,17 +120,13 @@ export class Crm implements Witness {
     };
   }
 
-  private refusal(call: Call, kind: CrmKind, body: Record<string, unknown> | undefined, key: unknown): Answer | undefined {
+  private unsigned(call: Call): Answer | undefined {
     const { signatureKey } = this.options;
-    if (signatureKey !== undefined && !signatureHolds(call.headers, call.body, signatureKey)) {
-      return { status: 401, body: { error: 'webhook-signature does not match' } };
-    }
-    if (body === undefined) return { status: 400, body: { error: 'the body is not a JSON object' } };
-    if (typeof key === 'string' && key !== '') return undefined;
-    return { status: 422, body: { error: `${keyField[kind]} is missing`, field: keyField[kind] } };
+    if (signatureKey === undefined || signatureHolds(call.headers, call.body, signatureKey)) return undefined;
+    return { status: 401, body: { error: 'webhook-signature does not match' } };
   }
 
-  private commit(kind: CrmKind, key: string, call: Call, switches: Switches): Answer {
+  private commit({ kind, key, call }: Write, switches: Switches): Answer {
     const idempotencyKey = switches.idempotency ? text(call.headers['idempotency-key']) : undefined;
     const stored = idempotencyKey === undefined ? undefined : this.store.replayed(idempotencyKey, call);
     if (stored === 'conflict') return { status: 409, body: { error: 'this Idempotency-Key came with another request before' } };
@@ -137,6 +139,12 @@ export class Crm implements Witness {
   }
 }
 
+function refusal(kind: CrmKind, body: unknown, key: string): Answer | undefined {
+  if (body === undefined) return { status: 400, body: { error: 'the body is not a JSON object' } };
+  if (key !== '') return undefined;
+  return { status: 422, body: { error: `${keyField[kind]} is missing`, field: keyField[kind] } };
+}
+
 function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }

@@ -6,9 +6,9 @@ const idB = 'lead-b';
 
 describe('rules of the sandbox', () => {
   let sandbox: OpenSandbox;
-  const rule = (body: unknown) => sandbox.call('POST', '/crm/control', body);
-  const postLead = (external_id: string, headers?: Record<string, string>) => sandbox.call('POST', '/crm/leads', { external_id }, headers);
-  const records = async () => ((await sandbox.call('GET', '/crm/stats')).body as { records: number }).records;
+  const rule = (body: unknown) => sandbox.call('POST /crm/control', body);
+  const postLead = (external_id: string, headers?: Record<string, string>) => sandbox.call('POST /crm/leads', { external_id }, headers);
+  const records = async () => ((await sandbox.call('GET /crm/stats')).body as { records: number }).records;
   const failureOf = async (sent: Promise<unknown>): Promise<string> => {
     try {
       await sent;
@@ -46,7 +46,7 @@ describe('rules of the sandbox', () => {
   it('matches lookups apart from writes', async () => {
     await rule({ operation: 'lookup', status: 502 });
     expect((await postLead(idA)).status).toBe(201);
-    expect((await sandbox.call('GET', `/crm/leads?external_id=${idA}`)).status).toBe(502);
+    expect((await sandbox.call(`GET /crm/leads?external_id=${idA}`)).status).toBe(502);
   });
 
   it('keeps a switch in force under a later fault', async () => {
@@ -75,7 +75,7 @@ describe('rules of the sandbox', () => {
     while ((await records()) === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     abort.abort();
     expect(await ended).toBe('AbortError');
-    const inFlight = async () => ((await sandbox.call('GET', '/crm/stats')).body as { inFlight: number }).inFlight;
+    const inFlight = async () => ((await sandbox.call('GET /crm/stats')).body as { inFlight: number }).inFlight;
     while ((await inFlight()) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
@@ -110,12 +110,12 @@ describe('rules of the sandbox', () => {
     expect(await rule({ latency: 5 })).toMatchObject({ status: 400, body: { errors: [expect.stringContaining('latency')] } });
     expect(await rule({ reset: 'during' })).toMatchObject({ status: 400, body: { errors: [expect.stringContaining('reset')] } });
     expect((await rule('nonsense')).status).toBe(400);
-    expect((await sandbox.call('GET', '/crm/control')).body).toEqual([]);
+    expect((await sandbox.call('GET /crm/control')).body).toEqual([]);
   });
 
   it('clears all rules', async () => {
     await rule({ status: 500 });
-    await sandbox.call('DELETE', '/crm/control');
+    await sandbox.call('DELETE /crm/control');
     expect((await postLead(idA)).status).toBe(201);
   });
 });

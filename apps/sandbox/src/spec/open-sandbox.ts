@@ -11,7 +11,8 @@ export interface OpenSandbox {
   url: string;
   /** Spans in the order they were started. */
   spans: { name: string; options: SpanOptions; ended: boolean }[];
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
+  /** @param request method and path, e.g. `POST /crm/leads`; @param body text as it is, anything else as JSON */
+  call(request: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>;
   close(): Promise<void>;
 }
 
@@ -40,7 +41,8 @@ export async function openSandbox(options: Partial<SandboxOptions> = {}): Promis
   };
   const sandbox = new Sandbox({ telemetry, ...options });
   const url = await sandbox.start('127.0.0.1', 0);
-  const call: OpenSandbox['call'] = async (method, path, body, headers = {}) => {
+  const call: OpenSandbox['call'] = async (request, body, headers = {}) => {
+    const [method, path = ''] = request.split(' ');
     const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(url + path, { method, body: sent, headers: { 'content-type': 'application/json', ...headers } });
     const text = await response.text();

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import type { DeliveryStateItem } from '#delivery';
+import { withNotifications } from './notification-states.js';
+
+const delivery = (destination: string, state: DeliveryStateItem['state'], operation?: 'succeeded' | 'uncertain'): DeliveryStateItem => ({
+  destination,
+  state,
+  as_of: '2026-11-01T10:00:00.000Z',
+  operations: operation === undefined ? [] : [{ kind: 'message', state: operation, operation_key: 'key', attempts: 1 }],
+});
+
+describe('withNotifications', () => {
+  it('reads each delivery as channel, template and the state of its operation', () => {
+    const items = [
+      {
+        event_id: 'a',
+        deliveries: [delivery('lead/sales/0f/lead_dead', 'uncertain', 'uncertain'), delivery('lead/sales/0f/x', 'delivered', 'succeeded')],
+      },
+      { event_id: 'b', deliveries: [] },
+    ];
+    expect(withNotifications({ items }).items.map(({ notifications }) => notifications)).toEqual([
+      [
+        { channel: 'sales', template: 'lead_dead', state: 'uncertain' },
+        { channel: 'sales', template: 'x', state: 'succeeded' },
+      ],
+      [],
+    ]);
+  });
+
+  it('falls back to the state of the delivery and leaves foreign names out', () => {
+    const items = [{ event_id: 'a', deliveries: [delivery('lead/sales/0f/x', 'expired'), delivery('sandbox-crm', 'delivered')] }];
+    expect(withNotifications({ items }).items[0]?.notifications).toEqual([{ channel: 'sales', template: 'x', state: 'expired' }]);
+  });
+});
