@@ -20,8 +20,10 @@ export interface GenerationOptions {
   assignment: Readonly<Record<string, readonly number[]>>;
   tierTopics: ReadonlySet<string>;
   limits: Limits;
-  /** On purpose: neither fetched nor handed out. */
+  /** Neither fetched nor handed out. */
   isPaused(topic: string, partition: number): boolean;
+  /** By decision: what waits there is not expected to move. */
+  isDeliberate(topic: string, partition: number): boolean;
   setFetching(topic: string, partition: number, on: boolean): void;
   onReceipts(receipts: Receipt[]): void;
   /** Something was settled or given back. */
@@ -48,6 +50,7 @@ export class Generation implements WindowOwner {
   private commitFetched: FetchedBatch['commit'] | undefined;
   private tidyScheduled = false;
   private over = false;
+  private closed = false;
 
   constructor(private readonly options: GenerationOptions) {
     const { assignment, limits, tierTopics } = options;
@@ -71,21 +74,24 @@ export class Generation implements WindowOwner {
     return this.windows.out('main') + this.windows.out('tier');
   }
 
-  /** Records that could move now: with the application, or fetched and neither paused on purpose nor waiting for their time. */
+  /** Records that should move: with the application, or fetched and not waiting for their time; not where a pause is a decision. */
   get movable(): number {
-    return this.unsettled + this.flow.backlog('main') + this.flow.backlog('tier');
+    return this.expected.reduce((sum, { out, backlog }) => sum + out + backlog, 0);
   }
 
-  /** Next fetch position of the partitions that are neither paused on purpose nor without a fetch so far. */
+  /** Next fetch position of the partitions that should move; undefined before the first fetch. */
   positions(): { topic: string; partition: number; next: number | undefined }[] {
-    const fetching = this.windows.all.filter(({ topic, partition }) => !this.options.isPaused(topic, partition));
-    return fetching.map(({ topic, partition, watermark }) => ({ topic, partition, next: watermark.next }));
+    return this.expected.map(({ topic, partition, watermark }) => ({ topic, partition, next: watermark.next }));
+  }
+
+  private get expected(): readonly PartitionWindow[] {
+    return this.windows.all.filter(({ topic, partition }) => !this.options.isDeliberate(topic, partition));
   }
 
   /** Takes a fetch in and resolves when the next one may come. @throws when the group rebalances meanwhile. */
   async take(batch: FetchedBatch): Promise<void> {
     const window = this.windows.get(batch.topic, batch.partition);
-    if (window === undefined || this.over) return;
+    if (window === undefined || this.over || this.closed) return;
     this.commitFetched = batch.commit;
     window.accept(batch.records, batch.nextOffset, window.lane === 'tier' ? (entry) => this.holdBack({ window, ...entry }) : undefined);
     this.outlet.pump();
@@ -130,10 +136,14 @@ export class Generation implements WindowOwner {
     this.flow.steer();
   }
 
-  /** Hands out nothing more; what is out may still settle. */
+  /** Fetches and hands out nothing more; what is out may still settle. */
   close(): void {
+    if (this.closed) return;
+    this.closed = true;
     this.outlet.close();
     this.flow.close();
+    if (this.over) return;
+    for (const { topic, partition } of this.windows.all) this.options.setFetching(topic, partition, false);
   }
 
   end(): void {

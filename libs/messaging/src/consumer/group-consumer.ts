@@ -76,6 +76,7 @@ class KafkaGroupConsumer implements GroupConsumer {
   private watch: NodeJS.Timeout | undefined;
   private stopping = false;
   private downBecause: string | undefined;
+  private commitFailureSaidMs = 0;
 
   constructor(private readonly options: GroupConsumerOptions) {
     this.group = options.group;
@@ -89,7 +90,7 @@ class KafkaGroupConsumer implements GroupConsumer {
     this.committer = new Committer({
       everyMs: options.commitEveryMs ?? defaults.commitEveryMs,
       due: () => this.generation?.dueCommit(),
-      onFailure: (err) => options.logger.info({ group: this.group, err }, 'A commit did not get through; the next one covers it'),
+      onFailure: (err) => this.commitFailed(err),
     });
     this.readiness = { name: `consumer ${options.group}`, check: () => this.check() };
   }
@@ -168,6 +169,7 @@ class KafkaGroupConsumer implements GroupConsumer {
         held: maxHeld ?? defaults.maxHeld,
       },
       isPaused: (topic, partition) => this.book.isPaused(topic, partition),
+      isDeliberate: (topic, partition) => this.book.isDeliberate(topic, partition),
       setFetching: (topic, partition, on) => (on ? member.resume(topic, [partition]) : member.pause(topic, [partition])),
       onReceipts,
       onMoved: () => this.moved(),
@@ -215,6 +217,13 @@ class KafkaGroupConsumer implements GroupConsumer {
     this.options.logger.error(fields, 'The consumer ended; building the next one');
   }
 
+  /** Said once in a while: the next commit covers this one, and a rebalance makes many fail. */
+  private commitFailed(err: unknown): void {
+    if (Date.now() - this.commitFailureSaidMs < 10_000) return;
+    this.commitFailureSaidMs = Date.now();
+    this.options.logger.info({ group: this.group, err, reason: whyDown(err) }, 'A commit did not get through; the next one covers it');
+  }
+
   private pausesChanged(reason: string, paused: boolean): void {
     metrics.consumerPaused.set({ group: this.group, reason }, paused ? 1 : 0);
     this.generation?.pausesChanged();
@@ -226,6 +235,8 @@ class KafkaGroupConsumer implements GroupConsumer {
     const lag = this.state === 'running' && quiet ? await this.probe.lag(positions) : undefined;
     const movable = this.generation?.movable ?? 0;
     const result = this.progress.check({ state: this.state, movable, lag }, positions.map(({ next }) => next).join());
-    return this.state === 'down' ? { ...result, detail: `${result.detail}: ${this.downBecause}` } : result;
+    if (this.state === 'down') return { ...result, detail: `${result.detail}: ${this.downBecause}` };
+    const reasons = this.paused().join(', ');
+    return result.ok || reasons === '' ? result : { ...result, detail: `${result.detail}; paused: ${reasons}` };
   }
 }

@@ -39,4 +39,12 @@ describe('PauseBook', () => {
     book.resume('vault');
     expect(book.isPaused('main', 0)).toBe(false);
   });
+
+  it('tells a decision from a fault', () => {
+    const book = new PauseBook(['main', 'tier']);
+    book.pause('vault');
+    expect([book.isPaused('main', 0), book.isDeliberate('main', 0)]).toEqual([true, false]);
+    book.pause('destination', ['main']);
+    expect([book.isDeliberate('main', 0), book.isDeliberate('tier', 0)]).toEqual([true, false]);
+  });
 });

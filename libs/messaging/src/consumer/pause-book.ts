@@ -2,7 +2,10 @@ export type Place = string | { topic: string; partition: number };
 
 const nameOf = (place: Place): string => (typeof place === 'string' ? place : `${place.topic}/${place.partition}`);
 
-/** Who has paused what on purpose. A place stays paused until every reason for it is gone. */
+/** Reasons that are nobody's decision: something of ours is away, and what waits behind it is not making progress. */
+const faults = new Set(['database', 'vault', 'registry']);
+
+/** Who has paused what. A place stays paused until every reason for it is gone. */
 export class PauseBook {
   private readonly places = new Map<string, Set<string>>();
 
@@ -23,13 +26,22 @@ export class PauseBook {
   }
 
   isPaused(topic: string, partition: number): boolean {
-    if (this.places.size === 0) return false;
-    const own = `${topic}/${partition}`;
-    for (const named of this.places.values()) if (named.has(topic) || named.has(own)) return true;
-    return false;
+    return this.some(topic, partition, () => true);
+  }
+
+  /** Paused by a decision, such as a hold or a failing destination, and not for a fault alone. */
+  isDeliberate(topic: string, partition: number): boolean {
+    return this.some(topic, partition, (reason) => !faults.has(reason));
   }
 
   reasons(): string[] {
     return [...this.places.keys()];
+  }
+
+  private some(topic: string, partition: number, counts: (reason: string) => boolean): boolean {
+    if (this.places.size === 0) return false;
+    const own = `${topic}/${partition}`;
+    for (const [reason, named] of this.places) if (counts(reason) && (named.has(topic) || named.has(own))) return true;
+    return false;
   }
 }

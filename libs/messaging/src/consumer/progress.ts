@@ -3,13 +3,15 @@ import type { ReadinessResult } from '#runtime';
 /** What the consumer is doing, as seen at one moment. */
 export interface Situation {
   state: 'starting' | 'running' | 'down' | 'stopped';
-  /** Records that could move now. */
+  /** Records that are fetched and should move. */
   movable: number;
-  /** Records in Kafka behind the fetch position of what is not paused on purpose; undefined when unknown. */
+  /** Records in Kafka behind the fetch position of what should be fetched; undefined when unknown. */
   lag: number | undefined;
 }
 
 const stillMs = 10_000;
+/** A record with the application may take as long as the slowest allowed call of a destination, 10 s, and a moment more. */
+const workMs = 12_000;
 
 /** Whether a consumer makes progress. A heartbeat proves nothing: it goes on beside a stuck handler and a frozen fetch loop. */
 export class Progress {
@@ -54,7 +56,7 @@ export class Progress {
     if (state === 'starting') return { ok: false, detail: 'the consumer has not joined its group yet' };
     if (this.sinceFetchMs > stillMs) return { ok: false, detail: `nothing was fetched for ${seconds(this.sinceFetchMs)} s` };
     const still = this.now() - Math.max(this.movedAtMs, this.waitingSinceMs ?? this.now());
-    if (!waiting || still <= stillMs) return { ok: true };
+    if (!waiting || still <= (movable > 0 ? workMs : stillMs)) return { ok: true };
     return { ok: false, detail: `${Math.max(movable, lag ?? 0)} records wait and none moved for ${seconds(still)} s` };
   }
 }

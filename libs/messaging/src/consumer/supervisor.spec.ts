@@ -81,4 +81,12 @@ describe('Supervisor', () => {
     await supervisor.stop();
     expect(state).toMatchObject({ mostAlive: 1, alive: 0 });
   });
+
+  it('lets a start that is still under way end when it is stopped', async () => {
+    const { supervisor, state } = fixture();
+    const started = supervisor.start();
+    await supervisor.stop();
+    await started;
+    expect(state.alive).toBe(0);
+  });
 });

@@ -34,7 +34,7 @@ export class Supervisor {
   /** Resolves when the first member has joined or failed; later ones are built unseen. @throws UnsupportedBroker: waiting will not help. */
   async start(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.running = this.run((error) => (error instanceof UnsupportedBroker ? reject(error) : resolve()));
+      this.running = this.run((error) => (error instanceof UnsupportedBroker ? reject(error) : resolve())).finally(resolve);
     });
   }
 

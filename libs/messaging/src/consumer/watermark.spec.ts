@@ -55,7 +55,9 @@ describe('Watermark', () => {
       fc.property(fc.nat({ max: 2 ** 40 }), fc.array(step, { maxLength: 200 }), (start, steps) => {
         const [watermark, model] = [new Watermark(), new Model(start)];
         watermark.moveTo(start);
-        run(watermark, model, steps, () => expect(watermark.committable).toBe(model.committable));
+        run(watermark, model, steps, () => {
+          if (watermark.committable !== model.committable) expect(watermark.committable).toBe(model.committable);
+        });
       }),
     );
   });
@@ -68,8 +70,8 @@ describe('Watermark', () => {
         let last = 7;
         run(watermark, model, steps, () => {
           const now = watermark.committable ?? -1;
-          expect(now).toBeGreaterThanOrEqual(last);
-          for (const { offset, settled } of model.records) if (!settled) expect(now).toBeLessThanOrEqual(offset);
+          const passed = model.records.filter(({ offset, settled }) => !settled && offset < now);
+          if (now < last || passed.length > 0) expect({ now, passed }).toEqual({ now: last, passed: [] });
           last = now;
         });
       }),
@@ -79,21 +81,21 @@ describe('Watermark', () => {
   it('settles every record exactly once and then stands at the fetch position, in whatever order', () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 1, max: 5_000 }).chain((count) => fc.shuffledSubarray([...Array(count).keys()], { minLength: count })),
+        fc.integer({ min: 1, max: 3_000 }).chain((count) => fc.shuffledSubarray([...Array(count).keys()], { minLength: count })),
         (order) => {
           const watermark = new Watermark();
           const tickets = order.map((_, index) => watermark.append(100 + index));
           for (const index of order) {
             const ticket = tickets[index] ?? -1;
             watermark.handOut(ticket);
-            expect(watermark.settle(ticket)).toBe('settled');
-            expect(watermark.settle(ticket)).toBe('before');
+            const results = [watermark.settle(ticket), watermark.settle(ticket)];
+            if (results.join() !== 'settled,before') expect(results).toEqual(['settled', 'before']);
           }
           expect(watermark.committable).toBe(100 + order.length);
           expect(watermark.span).toBe(0);
         },
       ),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 
