@@ -9,10 +9,12 @@ import { notificationName, parseNotificationName } from './telling/notification-
 export interface NotifierTargetOptions {
   site: Site;
   channels: ReadonlyMap<string, OpenChannel>;
+  /** How long a claim holds, in milliseconds: a call has to end well before. */
+  leaseMs: number;
 }
 
-/** Milliseconds for one call of a channel. */
-const timeoutMs = 10_000;
+/** Milliseconds for one call of a channel at most. */
+const maxTimeoutMs = 10_000;
 /** A message about yesterday's lead is of no use to anybody; until then it is tried. */
 const usefulForMs = 24 * 3_600_000;
 
@@ -33,10 +35,12 @@ const countedAs: Readonly<Record<Outcome['kind'], string>> = {
 export class NotifierTarget implements Target<LeadResolved> {
   readonly name = 'notifier';
   readonly concurrency = 16;
-  readonly timeoutMs = timeoutMs;
+  readonly timeoutMs: number;
   readonly nativeIdempotency = false;
 
-  constructor(private readonly options: NotifierTargetOptions) {}
+  constructor(private readonly options: NotifierTargetOptions) {
+    this.timeoutMs = Math.min(maxTimeoutMs, Math.floor(options.leaseMs / 2));
+  }
 
   plan(event: LeadResolved): PlannedDelivery | undefined {
     const telling = decideTelling(this.options.site, this.options.channels, event);

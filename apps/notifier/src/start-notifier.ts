@@ -95,7 +95,7 @@ function createEngine({ env, site, logger, telemetry }: Context, parts: EnginePa
   const { storage, relay, channels, strategy } = parts;
   return new DeliveryEngine<LeadResolved>({
     db: storage.db,
-    target: new NotifierTarget({ site, channels }),
+    target: new NotifierTarget({ site, channels, leaseMs: env.LEASE_MS }),
     group,
     control: () => strategy.consumer(group),
     dlqTopic: dlqTopic(topics.leadResolved, group),
