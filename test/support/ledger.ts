@@ -48,23 +48,20 @@ export async function settleAccounts(options: {
   const { endpoints, flood, intake, timeoutMs } = options;
   const accepted = new Set([...flood.accepted.values(), ...(await acceptedFromTopic(intake, flood.produced))]);
   const sandbox = new Sandbox(endpoints);
-  await eventually(async () => {
-    const { records } = await sandbox.crmStats();
-    const { told, uncertain } = await toldLeads(endpoints, sandbox);
-    const untold = [...accepted].filter((id) => !told.has(id) && !uncertain.has(id)).length;
-    if (records < accepted.size || untold > 0) throw new Error(`${records} of ${accepted.size} in the CRM, ${untold} untold`);
-  }, timeoutMs).catch(() => undefined);
-
-  const counts = new Map<string, number>();
-  for (const chunk of chunks([...accepted], 32)) {
-    const answers = await Promise.all(chunk.map(async (id) => [id, (await sandbox.leads(id)).length] as const));
-    for (const [id, count] of answers) counts.set(id, count);
-  }
-  const { told, uncertain } = await toldLeads(endpoints, sandbox);
   const ids = [...accepted];
+  await eventually(async () => {
+    const counts = await sandbox.leadCounts();
+    const { told, uncertain } = await toldLeads(endpoints, sandbox);
+    const missing = ids.filter((id) => !counts.has(id)).length;
+    const untold = ids.filter((id) => !told.has(id) && !uncertain.has(id)).length;
+    if (missing + untold > 0) throw new Error(`of ${accepted.size} leads ${missing} are not in the CRM and ${untold} untold`);
+  }, timeoutMs).catch((error: Error) => console.log(error.message));
+
+  const counts = await sandbox.leadCounts();
+  const { told, uncertain } = await toldLeads(endpoints, sandbox);
   return {
     accepted,
-    missing: ids.filter((id) => counts.get(id) === 0),
+    missing: ids.filter((id) => !counts.has(id)),
     doubled: ids.filter((id) => (counts.get(id) ?? 0) > 1),
     untold: ids.filter((id) => !told.has(id) && !uncertain.has(id)),
     toldTwice: ids.filter((id) => (told.get(id) ?? 0) > 1),

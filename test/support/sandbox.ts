@@ -7,6 +7,7 @@ export interface CrmStats {
   readonly requests: number;
   readonly lookups: number;
   readonly maxInFlight: number;
+  readonly inFlight: number;
 }
 
 export interface ChatStats {
@@ -30,6 +31,14 @@ export class Sandbox {
 
   chatStats(): Promise<ChatStats> {
     return json(`${this.endpoints.sandboxChat}/stats`);
+  }
+
+  /** Lead records per event id, all of them in one reading. */
+  async leadCounts(): Promise<Map<string, number>> {
+    const { leads } = await json<{ leads: { external_id: string }[] }>(`${this.endpoints.sandboxCrm}/data`);
+    const counts = new Map<string, number>();
+    for (const { external_id } of leads) counts.set(external_id, (counts.get(external_id) ?? 0) + 1);
+    return counts;
   }
 
   /** Lead records of one event id, in the order they were made. */
