@@ -42,7 +42,8 @@ describe('the delivery engine on a real database', () => {
     crm = new RigCrm();
   });
   afterEach(async () => {
-    await Promise.all(processes.splice(0).map(({ engine, db }) => (db.dead ? undefined : engine.stop(1_000))));
+    const alive = processes.splice(0).filter(({ db: view }) => !view.dead);
+    await Promise.all(alive.map(({ engine }) => engine.stop(1_000)));
     for (const table of ['delivery', 'operation', 'attempt', 'outbox']) await db.sql(`rig.clear.${table}`, `DELETE FROM ${table}`, []);
   });
 
