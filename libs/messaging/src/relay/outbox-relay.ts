@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, metrics, type ReadinessCheck } from '#runtime';
 import { KafkaDoor } from './kafka-door.js';
 import { Lanes } from './lanes.js';
@@ -33,7 +34,7 @@ export class OutboxRelay implements Relay {
   private readonly signal = new Signal();
   private late = new LateFloor();
   private running: Promise<void> | undefined;
-  private stopping = false;
+  private readonly stopping = new AbortController();
   private woken = true;
   private othersToWake = false;
   private leaseUntilMs = 0;
@@ -77,7 +78,7 @@ export class OutboxRelay implements Relay {
   }
 
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.stopping.abort();
     this.signal.raise();
     await this.running;
     this.publisher.close();
@@ -85,15 +86,21 @@ export class OutboxRelay implements Relay {
   }
 
   private async run(): Promise<void> {
-    for (let failures = 0; !this.stopping; failures += 1) {
+    let failures = 0;
+    const connected = () => {
+      if (failures > 0) this.logger.info('the relay has a database connection again');
+      failures = 0;
+    };
+    while (!this.stopping.signal.aborted) {
       try {
-        await this.serve(() => {
-          failures = 0;
-        });
+        await this.serve(connected);
       } catch (error) {
         const pauseMs = Math.min(longestReconnectMs, 100 * 2 ** failures) * (0.5 + Math.random() / 2);
-        this.logger.warn({ err: error, retry_in_ms: Math.round(pauseMs) }, 'the relay has lost its database connection');
-        await this.signal.wait(pauseMs);
+        failures += 1;
+        // The first says it; readiness and the age of the oldest row go on saying it.
+        const level = failures === 1 ? 'warn' : 'debug';
+        this.logger[level]({ err: error, retry_in_ms: Math.round(pauseMs) }, 'the relay has lost its database connection');
+        await delay(pauseMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
       }
     }
   }
@@ -108,7 +115,7 @@ export class OutboxRelay implements Relay {
       connected();
       this.nextBeatMs = 0;
       this.late = new LateFloor();
-      while (!this.stopping) await this.turn(session);
+      while (!this.stopping.signal.aborted) await this.turn(session);
       await this.finish(session);
     } finally {
       this.leaseUntilMs = 0;
@@ -129,7 +136,7 @@ export class OutboxRelay implements Relay {
     if (more && this.hasRoom()) return;
     await this.signal.wait(this.nextDueMs() - performance.now());
     const gather = startedMs + gatherMs - performance.now();
-    if (gather > 1) await new Promise((resolve) => setTimeout(resolve, gather));
+    if (gather > 1) await delay(gather);
   }
 
   private nextDueMs(): number {

@@ -191,9 +191,11 @@ export class Publisher {
   }
 
   private stop(topic: TopicQueues, { kept, reason, error }: { kept: ReadonlySet<QueuedRow>; reason: string; error: unknown }): void {
+    // Said once; the metric goes on saying it.
+    const level = topic.state === 'stopped' ? 'debug' : 'error';
     const pauseMs = topic.stop(performance.now());
     const fields = { topic: topic.topic, reason, retry_in_ms: Math.round(pauseMs), err: error };
-    this.options.logger.error(fields, 'publishing to a topic is stopped');
+    this.options.logger[level](fields, 'publishing to a topic is stopped');
     metrics.relayStopped.set({ topic: topic.topic }, 1);
     this.forget(topic.drop((row) => !kept.has(row)));
     this.wakeIn(pauseMs);

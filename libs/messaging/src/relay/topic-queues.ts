@@ -3,7 +3,7 @@ import { PartitionQueue } from './partition-queue.js';
 import type { QueuedRow } from './queued-row.js';
 
 const firstBackOffMs = 250;
-const longestBackOffMs = 15_000;
+const longestBackOffMs = 5_000;
 /** How long a partition count is believed. More partitions than known only means that the new ones stay unused for a while. */
 const countValidMs = 300_000;
 
