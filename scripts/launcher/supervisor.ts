@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Program, RecordedChild } from '#testkit';
-import { Supervised } from './supervised.js';
+import { Stopped, Supervised } from './supervised.js';
 
 export interface SupervisorOptions {
   holdDir: string;
@@ -13,13 +13,15 @@ export interface SupervisorOptions {
 /** Owns every child of an instance: keeps each running, and stops them in the reverse order of their stages. */
 export class Supervisor {
   private readonly children: { child: Supervised; stage: number }[] = [];
+  private stopped = false;
 
   constructor(private readonly options: SupervisorOptions) {
     mkdirSync(options.holdDir, { recursive: true });
   }
 
-  /** Starts a program and waits until it is ready. Children of one stage are stopped together, those of later stages before it. Throws when it fails. */
+  /** Starts a program and waits until it is ready. Children of one stage are stopped together, those of later stages before it. Throws when it fails, and Stopped once all are stopped. */
   async start(program: Program, stage: number): Promise<void> {
+    if (this.stopped) throw new Stopped();
     const { holdDir, say, onChange } = this.options;
     const holdFile = join(holdDir, program.name);
     const child = new Supervised(program, { say, holdFile, onChange: () => onChange(this.recorded()) });
@@ -34,12 +36,14 @@ export class Supervisor {
 
   /** Asks all to end, later stages first, and waits for it. */
   async stop(): Promise<void> {
+    this.stopped = true;
     const stages = [...new Set(this.children.map(({ stage }) => stage))].sort((a, b) => b - a);
     for (const stage of stages) await Promise.all(this.children.filter((one) => one.stage === stage).map(({ child }) => child.stop()));
   }
 
   /** Ends all at once. */
   kill(): void {
+    this.stopped = true;
     for (const { child } of this.children) child.kill();
   }
 

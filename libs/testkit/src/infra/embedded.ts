@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Program } from '../process/program.js';
-import { embeddedJars } from './downloads.js';
+import { type ClassArchives, classArchives } from './class-archives.js';
+import { type EmbeddedJars, embeddedJars } from './downloads.js';
 import { javaCommand } from './java.js';
 import { prepareKafka } from './kafka.js';
 import { ensureDatabase, postgresUrl, preparePostgres } from './postgres.js';
@@ -35,9 +36,12 @@ export interface Connections {
 /** Starts the named parts of the infrastructure on this machine, and gives how to reach those. Order: PostgreSQL, then registry; Kafka beside them. */
 export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: EmbeddedOptions): Promise<Partial<Connections>> {
   const { ports } = options;
-  const jvm = parts.has('kafka') || parts.has('registry') ? await jvmParts(options) : undefined;
+  // Downloads go on while PostgreSQL starts; a failure is met where they are needed.
+  const jvmParts = parts.has('kafka') || parts.has('registry') ? prepareJvm(options) : undefined;
+  jvmParts?.catch(() => undefined);
   const startKafka = async (): Promise<void> => {
-    if (jvm === undefined || !parts.has('kafka')) return;
+    if (jvmParts === undefined || !parts.has('kafka')) return;
+    const jvm = await jvmParts;
     const dir = join(options.dir, 'kafka');
     const logFile = join(options.logDir, 'kafka.log');
     await options.run(
@@ -45,7 +49,8 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
         dir,
         logFile,
         java: jvm.java,
-        classPath: jvm.kafkaClassPath,
+        classPath: jvm.jars.kafkaClassPath,
+        jvmOptions: jvm.archives.kafka,
         port: ports.kafka,
         controllerPort: ports.kafkaController,
       }),
@@ -54,7 +59,8 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
   const startDatabases = async (): Promise<string | undefined> => {
     const databaseUrl = parts.has('postgres') ? await startPostgres(options) : options.databaseUrl;
     if (databaseUrl !== undefined) options.onDatabase?.(databaseUrl);
-    if (jvm === undefined || !parts.has('registry')) return databaseUrl;
+    if (jvmParts === undefined || !parts.has('registry')) return databaseUrl;
+    const jvm = await jvmParts;
     if (databaseUrl === undefined) throw new Error('the registry needs a database: set DATABASE_URL, or let PostgreSQL be started too');
     await options.run(
       prepareRegistry({
@@ -63,7 +69,8 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
         port: ports.registry,
         databaseUrl: await ensureDatabase(databaseUrl, 'schema_registry'),
         java: jvm.java,
-        jar: jvm.registryJar,
+        jar: jvm.jars.registryJar,
+        jvmOptions: jvm.archives.registry,
       }),
     );
     return databaseUrl;
@@ -76,8 +83,10 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
   };
 }
 
-async function jvmParts({ progress }: EmbeddedOptions): Promise<{ java: string; kafkaClassPath: string; registryJar: string }> {
-  return { java: javaCommand(), ...(await embeddedJars(progress)) };
+async function prepareJvm({ progress }: EmbeddedOptions): Promise<{ java: string; jars: EmbeddedJars; archives: ClassArchives }> {
+  const java = javaCommand();
+  const jars = await embeddedJars(progress);
+  return { java, jars, archives: await classArchives(java, jars, progress) };
 }
 
 async function startPostgres({ dir, logDir, ports, run, sharedBuffersMb }: EmbeddedOptions): Promise<string> {

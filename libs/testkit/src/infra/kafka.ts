@@ -14,6 +14,8 @@ export interface KafkaOptions {
   controllerPort: number;
   java: string;
   classPath: string;
+  /** Further options of the broker's JVM. */
+  jvmOptions: string[];
   logFile: string;
 }
 
@@ -66,19 +68,20 @@ logger.server.level=INFO
 
 /** Writes configuration, formats the data folder on its first use, and gives the broker as a program. Throws when formatting fails. */
 export async function prepareKafka(options: KafkaOptions): Promise<Program> {
-  const { dir, java, classPath, logFile, port } = options;
+  const { dir, java, classPath, jvmOptions, logFile, port } = options;
   mkdirSync(dir, { recursive: true });
   const properties = join(dir, 'server.properties');
   writeFileSync(properties, serverProperties(options));
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const base = [`-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`, '-Dlog4j2.disableJmx=true', '-cp', classPath];
   if (!existsSync(join(dir, 'data', 'meta.properties'))) {
-    await format(java, [...jvmFlags(128), ...base], properties);
+    const archive = jvmOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile='));
+    await format(java, [...jvmFlags(128), ...archive, ...base], properties);
   }
   return {
     name: 'kafka',
     command: java,
-    args: [...jvmFlags(320), ...base, 'kafka.Kafka', properties],
+    args: [...jvmFlags(320), ...jvmOptions, ...base, 'kafka.Kafka', properties],
     env: jvmEnvironment,
     cwd: dir,
     logFile,
