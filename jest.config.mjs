@@ -35,8 +35,8 @@ const suffixed = kinds.map((kind) => ({
   ...common,
   displayName: kind,
   testMatch: [`<rootDir>/**/*.${kind}.spec.ts`],
-  globalSetup: '<rootDir>/test/setup/global-setup.ts',
-  globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
+  globalSetup: kind === 'int' ? '<rootDir>/test/setup/global-setup.ts' : '<rootDir>/test/setup/build.ts',
+  ...(kind === 'int' ? { globalTeardown: '<rootDir>/test/setup/global-teardown.ts' } : {}),
 }));
 
 export default {
