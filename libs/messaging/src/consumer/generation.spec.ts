@@ -28,6 +28,7 @@ function fixture(change: Partial<GenerationOptions> = {}) {
     onMoved: () => undefined,
     onThrow: (error) => void state.thrown.push(error),
     onReleased: () => undefined,
+    onTook: () => undefined,
     ...change,
   });
   const fetch = (topic: string, partition: number, count: number, notBefore?: number): Promise<void> => {
@@ -152,6 +153,20 @@ describe('Generation', () => {
     await tick();
     expect(state.fetching.get('main/0')).toBe(true);
     expect(generation.dueCommit()?.offsets).toEqual([{ topic: 'main', partition: 0, offset: 145n }]);
+    generation.end();
+  });
+
+  it('tells how long some records took', async () => {
+    const times: number[] = [];
+    const { state, fetch, generation } = fixture({
+      onTook: (durationMs) => void times.push(durationMs),
+      limits: { ...limits, unsettled: 100 },
+    });
+    await fetch('main', 0, 64);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const receipt of state.got) receipt.settle();
+    expect(times).toHaveLength(4);
+    for (const time of times) expect(time).toBeGreaterThanOrEqual(15);
     generation.end();
   });
 

@@ -30,6 +30,8 @@ export interface GenerationOptions {
   onMoved(): void;
   onThrow(error: unknown): void;
   onReleased(topic: string, lateMs: number): void;
+  /** How long the application had a record; told of one in sixteen. */
+  onTook(durationMs: number): void;
 }
 
 export interface DueCommit {
@@ -154,6 +156,10 @@ export class Generation implements WindowOwner {
 
   settled(): void {
     if (!this.tidyScheduled) this.tidySoon();
+  }
+
+  took(durationMs: number): void {
+    this.options.onTook(durationMs);
   }
 
   redeliver(held: HeldRecord, delayMs: number): void {

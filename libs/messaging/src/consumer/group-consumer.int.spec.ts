@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { headers } from '#contracts';
 import { createLogger } from '#runtime';
 import { eventually, testInfra, uniqueName } from '#testkit';
@@ -6,6 +6,8 @@ import { createKafka } from '../kafka/create-kafka.js';
 import type { AdminPort, KafkaPort, OutgoingRecord, ProducerPort } from '../kafka/ports.js';
 import { createGroupConsumer, type GroupConsumer, type GroupConsumerOptions } from './group-consumer.js';
 import type { Receipt } from './record.js';
+
+jest.setTimeout(90_000);
 
 const logger = createLogger('group-consumer-spec', 'silent');
 let kafka: KafkaPort;
@@ -39,7 +41,7 @@ function member(options: Partial<GroupConsumerOptions> & { group: string; topics
   const got: Receipt[] = [];
   const consumer = createGroupConsumer({
     kafka,
-    sessionTimeoutMs: 1_500,
+    sessionTimeoutMs: 6_000,
     commitEveryMs: 20,
     maxWaitMs: 200,
     logger,
@@ -108,6 +110,7 @@ describe('group consumer', () => {
     const watch = (async () => {
       while (watching) offsets.push((await admin.groupOffsets(group, [topic])).map(({ offset }) => offset ?? 0n));
     })();
+    watch.catch(() => undefined);
     const first = member({ ...options, group, topics: [topic] });
     await first.consumer.start();
     for (let round = 0; round < 6; round += 1) {
@@ -158,7 +161,7 @@ describe('group consumer', () => {
   it('stays in its group while a full window does not move for longer than the session', async () => {
     const [topic, group] = [await newTopic(), uniqueName('g')];
     await produce(topic, 100);
-    const { consumer, got } = member({ group, topics: [topic], maxUnsettled: 10 });
+    const { consumer, got } = member({ group, topics: [topic], maxUnsettled: 10, sessionTimeoutMs: 1_500 });
     await consumer.start();
     await eventually('ten records', () => got.length === 10);
     await new Promise((resolve) => setTimeout(resolve, 3_000));
@@ -172,7 +175,7 @@ describe('group consumer', () => {
 
   it('pauses by reason and resumes with what it had, longer than a session', async () => {
     const [topic, group] = [await newTopic(2), uniqueName('g')];
-    const { consumer, got } = member({ group, topics: [topic] });
+    const { consumer, got } = member({ group, topics: [topic], sessionTimeoutMs: 1_500 });
     await consumer.start();
     consumer.pause('vault');
     consumer.pause('destination', [topic]);
@@ -278,7 +281,7 @@ describe('group consumer', () => {
     for (const { at } of arrivals) expect(at).toBeGreaterThanOrEqual(due);
     await eventually('the commits', async () => (await admin.groupOffsets(group, [topic])).every(({ offset }) => offset === 4n));
     expect(arrivals).toHaveLength(8);
-  }, 30_000);
+  });
 
   it('hands a record out again after the delay its user asked for', async () => {
     const [topic, group] = [await newTopic(), uniqueName('g')];
@@ -340,5 +343,5 @@ describe('group consumer', () => {
     await (await late.producer()).send([{ topic, key: null, value: Buffer.from('new'), partition: 1 }]);
     await late.close();
     await eventually('the record', () => got.length === 1, { timeoutMs: 10_000 });
-  }, 20_000);
+  });
 });

@@ -174,6 +174,7 @@ class KafkaGroupConsumer implements GroupConsumer {
       onReceipts,
       onMoved: () => this.moved(),
       onThrow: (error) => this.fail(error),
+      onTook: (durationMs) => metrics.processDuration.observe({ group }, durationMs / 1_000),
       onReleased: (topic, lateMs) => metrics.retryOverdue.observe({ tier: tierOf(topic) }, lateMs / 1_000),
     });
     if (this.stopping) this.generation.close();

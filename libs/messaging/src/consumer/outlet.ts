@@ -84,6 +84,7 @@ export class Outlet {
     const now = Date.now();
     const receipts: Receipt[] = [];
     for (const { dueMs, item } of due) {
+      item.window.handedOutAtMs = now;
       const receipt = item.window.over ? undefined : item.window.handOut(item.ticket, item.record);
       if (receipt === undefined) continue;
       receipts.push(receipt);

@@ -27,8 +27,13 @@ export interface HeldRecord extends Fetched {
 
 export interface WindowOwner {
   settled(): void;
+  /** How long the application had a record; told of some. */
+  took(durationMs: number): void;
   redeliver(held: HeldRecord, delayMs: number): void;
 }
+
+/** Timing every record would cost as much as handing it out. */
+const timedOneIn = 16;
 
 /** One partition in one assignment: its watermark, what is fetched and not yet handed out, and why its fetching stands still. */
 export class PartitionWindow {
@@ -41,6 +46,8 @@ export class PartitionWindow {
   /** Records with the application. */
   out = 0;
   over = false;
+  /** Set before records are handed out: the clock is read once for many. */
+  handedOutAtMs = 0;
   private queue: Fetched[] = [];
   private first = 0;
 
@@ -76,6 +83,7 @@ export class PartitionWindow {
   take(count: number): Receipt[] {
     const end = Math.min(this.first + count, this.queue.length);
     const receipts: Receipt[] = [];
+    this.handedOutAtMs = Date.now();
     for (let at = this.first; at < end; at += 1) {
       const entry = this.queue[at];
       const receipt = entry && this.handOut(entry.ticket, entry.record);
@@ -96,8 +104,9 @@ export class PartitionWindow {
     return new WindowReceipt(record, this, ticket);
   }
 
-  settle(ticket: number): void {
+  settle(ticket: number, handedOutAtMs: number): void {
     if (this.over) return;
+    if (ticket % timedOneIn === 0) this.owner.took(Date.now() - handedOutAtMs);
     const result = this.watermark.settle(ticket);
     if (result === 'settled') this.out -= 1;
     if (result !== 'before') this.owner.settled();
@@ -119,18 +128,22 @@ export class PartitionWindow {
 }
 
 class WindowReceipt implements Receipt {
+  private readonly handedOutAtMs: number;
+
   constructor(
     readonly record: KafkaRecord,
     private readonly window: PartitionWindow,
     private readonly ticket: number,
-  ) {}
+  ) {
+    this.handedOutAtMs = window.handedOutAtMs;
+  }
 
   get stale(): boolean {
     return this.window.over;
   }
 
   settle(): void {
-    this.window.settle(this.ticket);
+    this.window.settle(this.ticket, this.handedOutAtMs);
   }
 
   redeliverIn(delayMs: number): void {

@@ -2,7 +2,7 @@ import kafkajs, { type Kafka, type KafkaConfig, logLevel } from 'kafkajs';
 import { clientLogCreator } from './client-log.js';
 import type { KafkaOptions } from './ports.js';
 
-const connectTimeoutMs = 1_000;
+const connectTimeoutMs = 5_000;
 const requestTimeoutMs = 30_000;
 
 /** Connection settings of this process, in kafkajs' words. */

@@ -6,6 +6,8 @@ import { createKafka } from './create-kafka.js';
 import { ProduceRefused } from './errors.js';
 import type { AdminPort, FetchedBatch, KafkaPort } from './ports.js';
 
+jest.setTimeout(90_000);
+
 const logger = createLogger('kafka-port-spec', 'silent');
 let kafka: KafkaPort;
 let admin: AdminPort;

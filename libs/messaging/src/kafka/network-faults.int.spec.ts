@@ -10,6 +10,8 @@ import type { Receipt } from '../consumer/record.js';
 import { createKafka } from './create-kafka.js';
 import type { KafkaOptions, KafkaPort } from './ports.js';
 
+jest.setTimeout(90_000);
+
 const logger = createLogger('network-faults-spec', 'silent');
 const opened: KafkaPort[] = [];
 const stops: (() => Promise<void>)[] = [];
@@ -69,9 +71,10 @@ async function produce(topic: string, values: string[]): Promise<void> {
 
 async function valuesIn(topic: string): Promise<string[]> {
   const values: string[] = [];
-  const { high = 0n } = (await (await steady.admin()).topicOffsets(topic))[0] ?? {};
+  const offsets = await (await steady.admin()).topicOffsets(topic);
+  const written = offsets.reduce((sum, { high }) => sum + Number(high), 0);
   await consume(topic, { onReceipts: (receipts) => void values.push(...receipts.map(({ record }) => String(record.value))) });
-  await eventually('the whole log', () => BigInt(values.length) === high);
+  await eventually('the whole log', () => values.length === written);
   return values;
 }
 
@@ -176,7 +179,7 @@ describe('a consumer whose network fails', () => {
     await eventually('all records', () => seen.size === 200, { timeoutMs: 20_000 });
     const admin = await steady.admin();
     await eventually('one member', async () => (await admin.describeGroups([group]))[0]?.members.length === 1, { timeoutMs: 20_000 });
-  }, 45_000);
+  });
 
   it('is red while no broker answers, and green again with nothing lost when one does', async () => {
     const topic = await newTopic();
@@ -198,7 +201,7 @@ describe('a consumer whose network fails', () => {
     network.away = false;
     await eventually('all records', () => seen.has('meanwhile'), { timeoutMs: 60_000 });
     await eventually('green', async () => (await consumer.readiness.check()).ok, { timeoutMs: 15_000 });
-  }, 90_000);
+  });
 
   it.each([
     ['non-retriable', new kafkajs.KafkaJSNonRetriableError('the coordinator lookup failed for good')],
@@ -241,7 +244,7 @@ describe('a cluster that cannot serve a group', () => {
     expect(errors[0]).toMatchObject({ reason: expect.stringContaining('offsets.topic.replication.factor') });
     lookup.mockRestore();
     await eventually('green', async () => (await consumer.readiness.check()).ok, { timeoutMs: 20_000 });
-  }, 60_000);
+  });
 });
 
 describe('commits', () => {

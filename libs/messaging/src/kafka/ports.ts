@@ -93,7 +93,7 @@ export interface KafkaOptions {
   ssl?: { ca?: string[] } | boolean;
   sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string };
   logger: Logger;
-  /** Default 1,000 (of one TCP connect). */
+  /** Of one connect and of the first question after it. Default 5,000. */
   connectTimeoutMs?: number;
   /** Default 30,000 (a producer's own limit is 15,000): how long one request may wait for its answer. */
   requestTimeoutMs?: number;

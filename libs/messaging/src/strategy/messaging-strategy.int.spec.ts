@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { Controller, type INestApplication, Module, type Type, UseFilters } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
@@ -16,6 +16,8 @@ import type { Received, ReceivedContext } from './received.js';
 
 const event: EventDescriptor<string> = { name: 'e', topic: 'e', subject: 'e-value', schemaVersion: 1, schema: '"string"' };
 const codec = { decode: <E>(_event: EventDescriptor<E>, bytes: Buffer | null): E => String(bytes) as E };
+jest.setTimeout(90_000);
+
 const logger = createLogger('messaging-strategy-spec', 'silent');
 
 let kafka: KafkaPort;
@@ -61,7 +63,7 @@ async function start(
 
   const app = await NestFactory.create(AppModule, new FastifyAdapter(), { logger: false });
   apps.push(app);
-  const strategy = new MessagingStrategy({ kafka, codec, sessionTimeoutMs: 1_500, commitEveryMs: 20, stopGraceMs: 0, logger, ...options });
+  const strategy = new MessagingStrategy({ kafka, codec, sessionTimeoutMs: 6_000, commitEveryMs: 20, stopGraceMs: 0, logger, ...options });
   app.connectMicroservice({ strategy });
   await app.startAllMicroservices();
   return strategy;
