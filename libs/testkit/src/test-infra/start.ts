@@ -20,6 +20,8 @@ const testInfraDir = (): string => process.env.LD_TEST_INFRA ?? join(projectRoot
 
 export const testInfraFile = (): string => join(testInfraDir(), 'infra.json');
 
+const parts = ['kafka', 'postgres', 'postgres.moved-to', 'registry', 'logs', 'secrets'];
+
 /** The recorded infrastructure when all of it still runs, else undefined. */
 export function runningTestInfra(): TestInfra | undefined {
   const infra = readJsonFile<TestInfra>(testInfraFile());
@@ -35,7 +37,8 @@ export async function startTestInfra({ owner, progress }: { owner?: ProcessIdent
   if (running !== undefined) return adopt(running, owner);
   await stopTestInfra();
   const dir = testInfraDir();
-  rmSync(dir, { recursive: true, force: true });
+  // Only what an earlier start made: the folder may be one that somebody named.
+  for (const part of parts) rmSync(join(dir, part), { recursive: true, force: true });
   const base = await freePortRange(4);
   const programs: TestInfra['programs'] = [];
   const run = async (program: Program): Promise<void> => {
