@@ -29,6 +29,9 @@ async function runHere(options: StartOptions): Promise<void> {
     );
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  process.on('uncaughtException', (error) => {
+    void instance.stop().finally(() => failed(error.stack ?? error.message));
+  });
   stopWith(process.env.LD_STOP_WITH_PID, () => process.kill(process.pid, 'SIGTERM'));
   try {
     await instance.start();
@@ -88,6 +91,8 @@ async function failed(reason: string): Promise<never> {
   process.exit(1);
 }
 
+// Whoever read our output has gone (`npm start | head`): that is no reason to leave the children alone.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 try {
   const options = startOptions(process.argv.slice(2), root);
   await (options.detach ? runDetached(options) : runHere(options));
