@@ -150,6 +150,20 @@ describe('Kafka port', () => {
     expect(await admin.describeGroups([never])).toEqual([{ group: never, state: 'Dead', members: [] }]);
   });
 
+  it('takes steering of a consumer that is not running for nothing', async () => {
+    const batch = () => Promise.resolve();
+    const consumer = kafka.consumer({
+      group: uniqueName('g'),
+      topics: [await newTopic()],
+      sessionTimeoutMs: 6_000,
+      on: { ...quiet, batch },
+    });
+    consumer.pause('any', [0]);
+    await consumer.start();
+    await consumer.stop();
+    consumer.resume('any', [0]);
+  });
+
   it('goes on with fresh connections after its producer was given up', async () => {
     const topic = await newTopic();
     const away = createKafka({ brokers: ['127.0.0.1:1'], clientId: 'kafka-port-spec', logger });

@@ -1,4 +1,4 @@
-import type { Consumer, EachBatchPayload } from 'kafkajs';
+import kafkajs, { type Consumer, type EachBatchPayload } from 'kafkajs';
 import type Batch from 'kafkajs/src/consumer/batch.js';
 import type OffsetManager from 'kafkajs/src/consumer/offsetManager/index.js';
 import { newClient } from './client.js';
@@ -69,13 +69,22 @@ export function createConsumerPort(kafka: KafkaOptions, options: ConsumerPortOpt
   consumer.on(consumer.events.FETCH, () => on.alive());
   return {
     start: () => start(consumer, topics, on),
-    pause: (topic, partitions) => consumer.pause([{ topic, partitions: [...partitions] }]),
-    resume: (topic, partitions) => consumer.resume([{ topic, partitions: [...partitions] }]),
+    pause: (topic, partitions) => whileRunning(() => consumer.pause([{ topic, partitions: [...partitions] }])),
+    resume: (topic, partitions) => whileRunning(() => consumer.resume([{ topic, partitions: [...partitions] }])),
     stop: async () => {
       forgetResets();
       await consumer.disconnect();
     },
   };
+}
+
+/** Between its crash and our hearing of it kafkajs refuses to be steered; the next assignment is steered anew. */
+function whileRunning(steer: () => void): void {
+  try {
+    steer();
+  } catch (error) {
+    if (!(error instanceof kafkajs.KafkaJSNonRetriableError)) throw error;
+  }
 }
 
 async function start(consumer: Consumer, topics: readonly string[], on: ConsumerPortOptions['on']): Promise<void> {
