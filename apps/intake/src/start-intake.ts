@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
-import { createKafka, createRelay, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
+import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
 import {
   type InternalClient,
   internalClient,
@@ -17,7 +17,6 @@ import { SourceKeys } from './http/source-keys.js';
 import { LeadJourneys } from './journey/lead-journeys.js';
 import { LiveStates } from './journey/live-states.js';
 import { DatabasePatience } from './kafka/database-patience.js';
-import { KafkaDoor } from './kafka/kafka-door.js';
 import { ResolvedLeads } from './kafka/resolved-leads.js';
 import { SubmittedLeads } from './kafka/submitted-leads.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
@@ -57,10 +56,10 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
   const door = new KafkaDoor({
     kafka,
     destinations: Object.keys(site.destinations),
+    groups: [groups.intake, groups.intakeStates],
+    produces: [topics.leadAccepted, topics.leadResolved, topics.intakeDlq],
     logger,
-    begin: async () => {
-      await app.startAllMicroservices();
-    },
+    begin: () => app.startAllMicroservices(),
   });
 
   const server = await startInternalServer({

@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '#runtime';
+import { frameworkLogger } from '#runtime';
 import { type IntakeParts, intakeModule } from '../intake.module.js';
 import { type DoorTools, installDoor } from './door.js';
 import { RefusalFilter } from './refusal.filter.js';
@@ -21,25 +21,11 @@ export async function createApp(parts: IntakeParts, options: DoorTools & { bodyL
     logger: false,
   });
   const app = await NestFactory.create<NestFastifyApplication>(intakeModule(parts), adapter, {
-    logger: nestLogger(logger),
+    logger: frameworkLogger(logger),
     bodyParser: false,
     abortOnError: false,
   });
   app.useGlobalFilters(new RefusalFilter(logger, bodyLimitBytes));
   installDoor(adapter.getInstance<FastifyInstance>(), options);
   return app;
-}
-
-/** Nest's own lines say little; its errors carry text that may quote a request, so only the fact is kept. */
-function nestLogger(logger: Logger) {
-  const quiet = (): void => {};
-  return {
-    log: quiet,
-    debug: quiet,
-    verbose: quiet,
-    warn: () => logger.warn({ component: 'nest' }, 'The framework warned'),
-    error: (message: unknown) =>
-      logger.error({ component: 'nest', err: message instanceof Error ? message : undefined }, 'The framework failed'),
-    fatal: () => logger.fatal({ component: 'nest' }, 'The framework failed'),
-  };
 }

@@ -1,5 +1,4 @@
-import type { Sql } from '#runtime';
-import { type Column, columnValues, unnestColumns } from './columns.js';
+import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
 import type { IntakeKey } from './new-lead.js';
 
 /** The lead that a key was first used for. */

@@ -1,7 +1,6 @@
 import { topics } from '#contracts';
 import type { OutboxRow } from '#messaging';
-import type { Sql } from '#runtime';
-import { type Column, columnValues, unnestColumns } from './columns.js';
+import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
 import type { NewDelivery, NewLead } from './new-lead.js';
 
 /** A row that belongs to a lead of the batch, by the lead's place in it (from 1). */

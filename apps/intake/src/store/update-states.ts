@@ -1,5 +1,4 @@
-import type { Sql } from '#runtime';
-import { type Column, columnValues, unnestColumns } from './columns.js';
+import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
 
 /** What an owner announced of a delivery. */
 export interface AnnouncedState {

@@ -40,9 +40,32 @@ export function createLogger(service: string, level: LogLevel = 'info', destinat
   return wrap(base, () => destination.flushSync?.());
 }
 
-/** Lines are written while the process goes on; a burst leaves in one write. */
+/** How long a line may wait for company. */
+const gatherMs = 20;
+const maxGatheredChars = 65_536;
+
+/** Lines leave together a moment later, since a write for each costs more than making it. `flushSync` writes what is left at once. */
 function standardOutput(): LogDestination {
-  return pino.destination({ dest: 1, sync: false, minLength: 0 });
+  const output = pino.destination({ dest: 1, sync: false, minLength: 0 });
+  let gathered = '';
+  let timer: NodeJS.Timeout | undefined;
+  const release = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (gathered !== '') output.write(gathered);
+    gathered = '';
+  };
+  return {
+    write: (line) => {
+      gathered += line;
+      if (gathered.length >= maxGatheredChars) release();
+      else timer ??= setTimeout(release, gatherMs);
+    },
+    flushSync: () => {
+      release();
+      output.flushSync();
+    },
+  };
 }
 
 type PinoLogger = pino.Logger;

@@ -1,1 +1,0 @@
-export { type Column, columnValues, unnestColumns } from '#runtime';
