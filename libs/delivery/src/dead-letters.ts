@@ -58,7 +58,7 @@ const forwarded = [
  * A record that can be no delivery, as it goes to the group's dead-letter topic: key and value untouched, a bounded set of headers, and
  * where the original lies.
  */
-export function deadLetter(record: ConsumedRecord, topic: string, reason: DeadLetterReason): OutboxRow {
+function deadLetter(record: ConsumedRecord, topic: string, reason: DeadLetterReason): OutboxRow {
   const kept = forwarded.filter((name) => record.headers[name] !== undefined).map((name) => [name, String(record.headers[name])]);
   return {
     topic,

@@ -4,7 +4,7 @@ import type { OperationState } from '#contracts';
  * What each state may become. Every change is a compare-and-set by the owning service on the row itself. On top of this table any state
  * becomes `succeeded` when an answer or a lookup shows a reference for this very operation key.
  */
-export const transitions: Readonly<Record<OperationState, readonly OperationState[]>> = {
+const transitions: Readonly<Record<OperationState, readonly OperationState[]>> = {
   pending: ['in_flight', 'held', 'expired', 'discarded', 'erased'],
   waiting: ['in_flight', 'held', 'expired', 'discarded', 'erased'],
   held: ['in_flight', 'waiting', 'expired', 'discarded', 'erased'],
@@ -20,9 +20,6 @@ export const transitions: Readonly<Record<OperationState, readonly OperationStat
   discarded: ['succeeded'],
   erased: ['succeeded'],
 };
-
-/** States from which a record or a wake-up claims a delivery. */
-export const claimable = ['pending', 'waiting'] as const satisfies readonly OperationState[];
 
 /** True when the table allows the change. */
 export function mayBecome(from: OperationState, to: OperationState): boolean {
