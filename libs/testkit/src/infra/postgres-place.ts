@@ -63,6 +63,7 @@ function reachableBinaries(binaries: Place['binaries'], user: User): Place['bina
   const copy = hiddenPlace(native);
   if (existsSync(copy) && statSync(copy).uid !== process.getuid?.()) throw new Error(`${copy} belongs to somebody else: remove it`);
   if (!existsSync(join(copy, 'bin', 'postgres'))) cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+  writeFileSync(join(copy, 'origin'), native);
   return { postgres: join(copy, 'bin', 'postgres'), initdb: join(copy, 'bin', 'initdb') };
 }
 
