@@ -1,14 +1,17 @@
+import { claimRowsBench } from './crm-writer/claim-rows.js';
 import { WriterWorld } from './crm-writer/writer-world.js';
 import { type BenchResult, median, writeReport } from './report.js';
 
 /**
  * How fast a real crm-writer process drains accepted leads into a CRM, and what each costs it in CPU: with every guarantee on (claim rows,
  * vault read, lease, signed call, attempt log, announcement through the outbox). The CRM and the vault are stand-ins in one process of
- * their own. Sizes: BENCH_LEADS (default 20,000), BENCH_ROUNDS (default 5), BENCH_CONCURRENCY (default 256).
+ * their own. Sizes: BENCH_LEADS (default 20,000), BENCH_ROUNDS (default 5), BENCH_CONCURRENCY (default 256), BENCH_CLAIMS
+ * (records of the consumer with claim rows, default 100,000).
  */
 const leads = Number(process.env.BENCH_LEADS ?? 20_000);
 const rounds = Number(process.env.BENCH_ROUNDS ?? 5);
 const concurrency = Number(process.env.BENCH_CONCURRENCY ?? 256);
+const claims = Number(process.env.BENCH_CLAIMS ?? 100_000);
 const latenciesMs = (process.env.BENCH_LATENCIES ?? '0,20').split(',').map(Number);
 const lines: [name: string, operations: string[]][] = [
   ['the single operation `lead`', ['lead']],
@@ -64,5 +67,6 @@ function results(name: string, latencyMs: number, samples: readonly Sample[]): B
 }
 
 const all: BenchResult[] = [];
+if (claims > 0) all.push(await claimRowsBench(claims, rounds));
 for (const line of lines.slice(0, Number(process.env.BENCH_LINES ?? lines.length))) all.push(...(await measure(line)));
 writeReport({ bench: 'crm-writer', results: all });

@@ -88,7 +88,8 @@ export class Sender<E> {
   }
 
   async #perform(work: Work<E>, operation: OperationWork, { timeoutMs, payload, span }: CallLimits & { span: Span }): Promise<Outcome> {
-    const refs = Object.fromEntries(work.operations.filter(({ ref }) => ref !== undefined).map(({ kind, ref }) => [kind, ref ?? '']));
+    const refs: Record<string, string> = {};
+    for (const { kind, ref } of work.operations) if (ref !== undefined) refs[kind] = ref;
     const { requestHash, mappingVersion } = operation;
     const pinned = requestHash === undefined ? undefined : { requestHash, mappingVersion };
     try {

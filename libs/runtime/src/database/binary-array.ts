@@ -74,8 +74,15 @@ const isNull = (value: unknown): value is null | undefined => value === null || 
  */
 export function binaryArray(type: ElementType, values: readonly unknown[]): Buffer {
   const { oid, bytes, write } = elements[type];
-  const sizes = values.map((value) => (isNull(value) ? -1 : bytes(value as never)));
-  const total = sizes.reduce((sum, size) => sum + 4 + Math.max(size, 0), headerBytes);
+  // Plain loops: this runs for every column of every row.
+  const sizes = new Array<number>(values.length);
+  let total = headerBytes;
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index];
+    const size = isNull(value) ? -1 : bytes(value as never);
+    sizes[index] = size;
+    total += 4 + Math.max(size, 0);
+  }
   const buffer = Buffer.allocUnsafe(total);
   buffer.writeInt32BE(1, 0);
   buffer.writeInt32BE(sizes.includes(-1) ? 1 : 0, 4);
@@ -83,7 +90,8 @@ export function binaryArray(type: ElementType, values: readonly unknown[]): Buff
   buffer.writeInt32BE(values.length, 12);
   buffer.writeInt32BE(1, 16);
   let at = headerBytes;
-  for (const [index, size] of sizes.entries()) {
+  for (let index = 0; index < values.length; index += 1) {
+    const size = sizes[index] ?? -1;
     at = buffer.writeInt32BE(size, at);
     if (size >= 0) at = write(buffer, values[index] as never, at);
   }

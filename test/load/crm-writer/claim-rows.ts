@@ -1,0 +1,228 @@
+import 'reflect-metadata';
+import { Controller, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { EventPattern, Payload } from '@nestjs/microservices';
+import kafkajs from 'kafkajs';
+import pg from 'pg';
+import { type LeadAccepted, LeadAcceptedEvent } from '#contracts';
+import { DeliveryEngine, deliveryDatabaseSettings, type Target } from '#delivery';
+import { type Codec, createCodec, createKafka, type KafkaPort, MessagingStrategy, type Received } from '#messaging';
+import { createLogger, type Database, migrateService, newEventId, newLeadRef, openDatabase, type Sql, startTelemetry } from '#runtime';
+import { startTestInfra, testDatabase, uniqueName } from '#testkit';
+import { migrations } from '../../../apps/crm-writer/src/migrations/index.js';
+import { type BenchResult, median } from '../report.js';
+
+const partitions = 6;
+const sessionTimeoutMs = 30_000;
+const logger = createLogger('claim-bench', 'warn');
+
+interface Bench {
+  brokers: string[];
+  kafka: KafkaPort;
+  codec: Codec;
+  topic: string;
+  db: Database;
+  owner: pg.Client;
+  total: number;
+}
+
+/** Counts records and tells when all have come. The clock starts after the first chunk, which is not counted: it took unknown time. */
+class Count {
+  #seen = 0;
+  #first = 0;
+  #firstMs = 0;
+  #finish: (rate: number) => void = () => undefined;
+  readonly rate = new Promise<number>((resolve) => {
+    this.#finish = resolve;
+  });
+
+  constructor(private readonly total: number) {}
+
+  add(records: number): void {
+    if (this.#seen === 0) {
+      this.#first = records;
+      this.#firstMs = performance.now();
+    }
+    this.#seen += records;
+    if (this.#seen === this.total) this.#finish(((this.total - this.#first) * 1_000) / (performance.now() - this.#firstMs));
+  }
+}
+
+/** kafkajs at its best: whole batches, all partitions at once, commits on a timer. */
+async function eachBatch({ brokers, topic, total }: Bench): Promise<number> {
+  const count = new Count(total);
+  const consumer = new kafkajs.Kafka({ brokers, clientId: 'bench', logLevel: kafkajs.logLevel.NOTHING }).consumer({
+    groupId: uniqueName('bench'),
+    maxBytesPerPartition: 1_048_576,
+    maxWaitTimeInMs: 1_000,
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await consumer.run({
+    partitionsConsumedConcurrently: partitions,
+    autoCommitInterval: 200,
+    eachBatch: ({ batch }) => Promise.resolve(count.add(batch.messages.length)),
+  });
+  const rate = await count.rate;
+  await consumer.disconnect();
+  return rate;
+}
+
+/** Our consumer, decoding, and the engine's claim: rows of `delivery` and `operation` for every record. Only the record of the outcome is left out. */
+async function claimRows(bench: Bench): Promise<number> {
+  const { db, kafka, codec, topic, total, owner } = bench;
+  await owner.query('TRUNCATE crm_writer.delivery, crm_writer.operation');
+  const count = new Count(total);
+  const group = uniqueName('bench');
+  const engine = new DeliveryEngine<LeadAccepted>({
+    db: withoutRecords(db),
+    target: countingTarget(count),
+    group,
+    control: () => strategy.consumer(group),
+    dlqTopic: 'none',
+    relayWake: () => {},
+    telemetry: startTelemetry({ service: 'bench', ratio: 0.01 }),
+    logger: createLogger('claim-bench', 'silent'),
+  });
+  @Controller()
+  class EventsController {
+    @EventPattern<string>('lead.accepted')
+    onEvents(@Payload() received: Received<LeadAccepted>[]): void {
+      engine.take(received);
+    }
+  }
+  @Module({ controllers: [EventsController] })
+  class BenchModule {}
+
+  const subscription = { group, pattern: 'lead.accepted', topics: [topic], event: LeadAcceptedEvent };
+  const strategy = new MessagingStrategy({ kafka, codec, subscriptions: [subscription], sessionTimeoutMs, logger });
+  const app = await NestFactory.createMicroservice(BenchModule, { logger: false, strategy });
+  await app.listen();
+  const rate = await count.rate;
+  await app.close();
+  await engine.stop();
+  return rate;
+}
+
+function countingTarget(count: Count): Target<LeadAccepted> {
+  return {
+    name: 'bench',
+    concurrency: 1_024,
+    timeoutMs: 10_000,
+    nativeIdempotency: true,
+    plan: (event) => ({
+      eventId: event.event_id,
+      destination: 'bench',
+      leadRef: event.lead_ref,
+      submittedAt: event.submitted_at,
+      deadlineAt: event.deadline_at,
+      operations: [{ kind: 'lead', operationKey: `${event.event_id}:bench:lead` }],
+      needsVault: false,
+      test: false,
+    }),
+    perform: () => {
+      count.add(1);
+      return Promise.resolve({ kind: 'succeeded' });
+    },
+    resolved: () => [],
+  };
+}
+
+/** Answers records of outcomes as if they were written. */
+function withoutRecords(db: Database): Database {
+  const sql: Sql['sql'] = async <R>(name: string, text: string, values: readonly unknown[]): Promise<R[]> =>
+    name === 'delivery.record' ? (uuids(values[0] as Buffer).map((attempt_id) => ({ attempt_id })) as R[]) : db.sql<R>(name, text, values);
+  return { dataSource: db.dataSource, sql, transaction: (fn) => db.transaction(fn), close: () => db.close() };
+}
+
+/** The ids of a binary uuid array: 20 bytes of header, then length and bytes of each. */
+function uuids(array: Buffer): string[] {
+  const ids: string[] = [];
+  for (let at = 24; at < array.length; at += 20) {
+    const hex = array.toString('hex', at, at + 16);
+    ids.push(`${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`);
+  }
+  return ids;
+}
+
+async function fill({ kafka, topic, codec, total }: Bench): Promise<void> {
+  const admin = await kafka.admin();
+  await admin.createTopics([{ topic, partitions, replication: 1 }]);
+  await admin.close();
+  const producer = await kafka.producer();
+  const now = new Date();
+  const lead = (): LeadAccepted => ({
+    event_id: newEventId(),
+    event_type: 'lead.accepted',
+    version: 1,
+    lead_ref: newLeadRef(),
+    organization: 'demo',
+    source: 'website',
+    source_event_ref: 'v1:'.padEnd(67, '0'),
+    form: 'contact',
+    campaign: 'autumn',
+    submitted_at: now,
+    accepted_at: now,
+    deadline_at: new Date(now.getTime() + 4 * 3_600_000),
+    policy: 'default'.padEnd(100, '.'),
+    payload_hmac: 'v1:'.padEnd(67, '0'),
+    consent: true,
+    test: false,
+    destinations: ['bench'],
+  });
+  for (let from = 0; from < total; from += 2_000) {
+    const size = Math.min(2_000, total - from);
+    await producer.send(
+      Array.from({ length: size }, (_, n) => ({
+        topic,
+        key: Buffer.from(`key-${(from + n) % 5_000}`.padEnd(32, '0')),
+        value: codec.encode(LeadAcceptedEvent, lead()),
+      })),
+    );
+  }
+  await producer.close();
+}
+
+/** The consumer with claim rows against kafkajs' eachBatch, interleaved. */
+export async function claimRowsBench(total: number, rounds: number): Promise<BenchResult> {
+  const infra = await startTestInfra({ progress: (line) => console.error(line) });
+  const brokers = infra.kafkaBrokers.split(',');
+  const kafka = createKafka({ brokers, clientId: 'bench', logger });
+  const { subject, schemaVersion: version, schema } = LeadAcceptedEvent;
+  const codec = createCodec({ known: [{ subject, version, schema, id: 1 }] });
+  const database = await testDatabase('claim_bench');
+  await migrateService({ url: database.url, service: 'crm-writer', migrations });
+  const settings = { role: 'ld_crm_writer', schema: 'crm_writer', settings: deliveryDatabaseSettings };
+  const db = await openDatabase({ url: database.url, applicationName: 'bench', ...settings });
+  const owner = new pg.Client({ connectionString: database.url });
+  await owner.connect();
+  const bench: Bench = { brokers, kafka, codec, topic: uniqueName('claim-bench'), db, owner, total };
+  await fill(bench);
+  const samples = { ours: [] as number[], baseline: [] as number[] };
+  for (let round = 0; round <= rounds; round += 1) {
+    const [baseline, ours] = [await eachBatch(bench), await claimRows(bench)];
+    console.error(
+      `${round === 0 ? 'warm-up' : `round ${round}`}: eachBatch ${Math.round(baseline)}, with claim rows ${Math.round(ours)} records/s`,
+    );
+    if (round === 0) continue;
+    samples.baseline.push(baseline);
+    samples.ours.push(ours);
+  }
+  const admin = await kafka.admin();
+  await admin.deleteTopics([bench.topic]);
+  await admin.close();
+  await owner.end();
+  await db.close();
+  await kafka.close();
+  await database.drop();
+  return {
+    what: `consumer that decodes and claims rows for every record, ${total} records of about 512 bytes, against kafkajs eachBatch no-op`,
+    unit: 'records/s',
+    ours: median(samples.ours),
+    baseline: median(samples.baseline),
+    ratio: median(samples.ours) / median(samples.baseline),
+    goal: '>= 0.3',
+    note: 'two rows per record; all of a delivery but the call and its record',
+    samples,
+  };
+}
