@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pg from 'pg';
 import { statesRequest } from '#delivery';
-import { createLogger, type Database, type InternalServer, internalClient, startInternalServer } from '#runtime';
+import { createLogger, type Database, type InternalServer, internalClient, metrics, startInternalServer } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
 import { startDoors } from '../../test/start-doors.js';
@@ -96,6 +96,7 @@ async function request(path: string, init: RequestInit & { key?: string } = {}):
     },
   });
   const text = await response.text();
+  answered.add(`${init.method ?? 'GET'} ${path.startsWith('/v1/leads/') ? '/v1/leads/{event_id}' : path.split('?')[0]} ${response.status}`);
   return { status: response.status, headers: response.headers, json: text === '' ? {} : JSON.parse(text) };
 }
 const post = (content: unknown, init: RequestInit & { key?: string } = {}) =>
@@ -104,6 +105,8 @@ const post = (content: unknown, init: RequestInit & { key?: string } = {}) =>
     body: typeof content === 'string' || content instanceof Uint8Array ? content : JSON.stringify(content),
     ...init,
   });
+/** Every operation and status that a test of this file has seen. */
+const answered = new Set<string>();
 const fieldsOf = ({ json }: Answer) => json.errors?.map(({ field }) => field);
 
 function expectProblem(answer: Answer, status: number, type: string): void {
@@ -176,6 +179,7 @@ describe('POST /v1/leads', () => {
     const tooLarge = await post(body({ message: 'x'.repeat(60_000) }));
     expectProblem(tooLarge, 413, 'too-large');
     expect(tooLarge.json.errors?.[0]?.fix).toContain('50000');
+    expect(Number(tooLarge.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
   it('names every invalid field with its fix and repeats no value', async () => {
@@ -235,6 +239,17 @@ describe('POST /v1/leads', () => {
     socket.destroy();
   });
 
+  it('counts a lead by its outcome, and a test lead not at all', async () => {
+    const counted = async () => {
+      const { values } = await metrics.intakeRequests.get();
+      return values.find(({ labels }) => labels.source === 'website' && labels.outcome === 'accepted')?.value ?? 0;
+    };
+    const before = await counted();
+    expect((await post(body({ test: true }))).status).toBe(202);
+    expect((await post(body())).status).toBe(202);
+    await eventually('the lead to be counted', async () => (await counted()) === before + 1);
+  });
+
   it('writes one line per request, without anything personal', async () => {
     lines.length = 0;
     const answer = await post(body({ contact: { name: 'Quince Zebra', email: 'quince@example.test' }, message: 'Quagga' }));
@@ -247,13 +262,17 @@ describe('POST /v1/leads', () => {
 describe('while PostgreSQL is in trouble', () => {
   it('answers 503 with a time to wait while it is slow, and saves all or nothing', async () => {
     const lead = body();
+    const saved = await post(body());
     await owner.query('begin');
-    await owner.query('lock table intake.vault in access exclusive mode');
-    const answers = await Promise.all([post(lead), post(body()), request(`/v1/leads?source_event_id=${newId()}`)]);
+    await owner.query('lock table intake.vault, intake.lead in access exclusive mode');
+    const asked = request(`/v1/leads/${String(saved.json.event_id)}`);
+    const answers = await Promise.all([post(lead), post(body()), request(`/v1/leads?source_event_id=${newId()}`), asked]);
     expectProblem(answers[0] as Answer, 503, 'unavailable');
     expectProblem(answers[1] as Answer, 503, 'unavailable');
     expect(answers[0]?.headers.get('retry-after')).toBe('2');
     expect(answers[2]?.status).toBe(404);
+    expectProblem(await asked, 503, 'unavailable');
+    expect(answers[3].headers.get('retry-after')).toBe('2');
     await owner.query('rollback');
     const again = await eventually('an accepted lead', async () => {
       const answer = await post(lead);
@@ -373,5 +392,18 @@ describe('GET /openapi.json', () => {
     const response = await fetch(`${base}/openapi.json`);
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ openapi: '3.1.0' });
+  });
+
+  it('lists every answer that the tests above were given', async () => {
+    const { paths } = (await (await fetch(`${base}/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
+    };
+    const seen = [...answered].filter((one) => one.includes(' /v1/leads'));
+    const unlisted = seen.filter((one) => {
+      const [method = '', path = '', status = ''] = one.split(' ');
+      return paths[path]?.[method.toLowerCase()]?.responses[status] === undefined;
+    });
+    expect(seen.length).toBeGreaterThan(10);
+    expect(unlisted).toEqual([]);
   });
 });

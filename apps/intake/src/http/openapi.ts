@@ -41,11 +41,13 @@ const retryAfter = { 'Retry-After': header('Seconds to wait.') };
 const refusedEverywhere = {
   '401': problemResponse('No valid source key.'),
   '429': problemResponse('Too many requests of this source.', retryAfter),
+  '500': problemResponse('A fault of the service; it is logged. Send the same request again.', retryAfter),
   '503': problemResponse('Cannot be saved or read right now; nothing is half-saved.', retryAfter),
 };
 
 const journeyResponses = {
   '200': { description: 'Where the lead is.', content: { 'application/json': { schema: reference('Journey') } } },
+  '400': problemResponse('The query or the path is not valid.'),
   '404': problemResponse("The key's source has no such lead."),
   ...refusedEverywhere,
 };
@@ -78,7 +80,7 @@ const submit = {
     },
     '400': problemResponse('Not JSON, not UTF-8, or without a submission id.'),
     '408': problemResponse('The body did not arrive in time.'),
-    '413': problemResponse('The body is larger than the configured limit.'),
+    '413': problemResponse('The body is larger than the configured limit.', retryAfter),
     '415': problemResponse('The body is not declared as JSON.'),
     '422': problemResponse('Invalid fields, or (type …:idempotency-conflict) an id that was used for other content.'),
     ...refusedEverywhere,
@@ -98,7 +100,7 @@ export function openApi(): object {
           operationId: 'findLead',
           summary: "A lead's journey by the source's own id",
           parameters: [{ name: 'source_event_id', in: 'query', required: true, schema: { type: 'string' } }],
-          responses: { ...journeyResponses, '400': problemResponse('The query is not valid.') },
+          responses: journeyResponses,
         },
       },
       '/v1/leads/{event_id}': {

@@ -51,6 +51,8 @@ export const refusals = {
       problem(413, 'too-large', 'The body is too large', {
         errors: [{ field: 'body', problem: `is larger than ${limitBytes} bytes`, fix: `Send at most ${limitBytes} bytes.` }],
       }),
+      // The limit is configuration: sending the same body again is worth it only once somebody may have raised it.
+      { 'retry-after': '3600' },
     ),
   unsupportedMediaType: () =>
     new Refusal(problem(415, 'unsupported-media-type', 'The body must be JSON', { detail: 'Send Content-Type: application/json.' })),

@@ -21,7 +21,7 @@ const delivery = z.object({
 const notification = z.object({
   channel: z.string(),
   template: z.string(),
-  state: text('delivered, or uncertain where it may have been sent and is therefore not sent again, …'),
+  state: text('succeeded, or uncertain where it may have been sent and is therefore not sent again; else as an operation.'),
 });
 
 const refusal = z.object({
