@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unrouted } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
 import { duration } from './site-schema.js';
 
@@ -15,7 +16,7 @@ const readable = z
     routing: list(
       z
         .object({
-          match: z.object({ organization: text, source: text }).catch({}),
+          match: z.object({ organization: text, source: text, form: text, campaign: text }).catch({}),
           destinations: texts,
           chat: text,
           owner: text,
@@ -58,6 +59,11 @@ export function crossCheck(document: unknown): ConfigProblem[] {
   return [
     ...checkSources(site.sources),
     ...site.routing.flatMap((rule, index) => checkRule(site, rule, `routing[${index}]`)),
+    ...when(Object.hasOwn(site.destinations, unrouted), {
+      path: `destinations.${unrouted}`,
+      problem: 'is the name of deliveries that no rule matches',
+      fix: 'Give the destination another name',
+    }),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),
     ...Object.entries(site.policies).flatMap(([name, { deadline, max_age: maxAge }]) =>
       when(deadline > maxAge, {
@@ -107,6 +113,7 @@ function checkRule(site: Readable, rule: Rule, path: string): ConfigProblem[] {
       problem: 'fits no source',
       fix: 'Name an organization and a source that stand under sources',
     }),
+    ...(['form', 'campaign'] as const).flatMap((field) => mustBeSlug(rule.match[field], `${path}.match.${field}`)),
     ...when(hasTwins(rule.destinations), { path: at, problem: 'names a destination twice', fix: 'Name each destination once' }),
     ...when(primaries > 1, { path: at, problem: 'has more than one primary destination', fix: 'Keep primary: true on one of them' }),
     ...when(rule.chat !== undefined && primaries === 0, {
@@ -156,6 +163,16 @@ function mustExist(map: Record<string, unknown>, name: string | undefined, path:
   const known = Object.keys(map);
   const fix = known.length > 0 ? `Use one of: ${known.join(', ')}` : 'Define it';
   return when(name !== undefined && !Object.hasOwn(map, name), { path, problem: 'names something that does not exist', fix });
+}
+
+/** Leads are matched by the slugs of their form and campaign; anything else in a rule would match none, silently. */
+function mustBeSlug(name: string | undefined, path: string): ConfigProblem[] {
+  const words = /^[\p{L}\p{M}\p{N}]+(?:-[\p{L}\p{M}\p{N}]+)*$/u;
+  return when(name !== undefined && !(words.test(name) && name === name.normalize('NFKC').toLowerCase()), {
+    path,
+    problem: 'is not a slug, so that no lead has it',
+    fix: 'Write it in lower case, letters and digits, with a hyphen for everything between',
+  });
 }
 
 function when(wrong: boolean, problem: ConfigProblem): ConfigProblem[] {

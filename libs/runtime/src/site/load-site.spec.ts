@@ -156,6 +156,8 @@ describe('a site file', () => {
     ['a chat without a primary destination', 'primary: true', 'primary: false', 'routing[0].destinations'],
     ['a destination named twice', '[sandbox-crm, sandbox-marketing]', '[sandbox-crm, sandbox-crm]', 'routing[0].destinations'],
     ['a rule for a source that does not exist', 'source: website', 'source: webste', 'routing[0].match'],
+    ['a form that is not written as its slug', 'form: contact', 'form: Contact us', 'routing[0].match.form'],
+    ['a destination with the name of unrouted deliveries', 'sandbox-marketing:', 'unrouted:', 'destinations.unrouted'],
     ['an unknown placeholder', '{external_id}', '{email}', 'destinations.sandbox-crm.lookup.lead'],
     [
       'a path of an operation that is not performed',
