@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import Broker from 'kafkajs/src/broker/index.js';
-import { createLogger } from '#runtime';
+import { createLogger, metrics } from '#runtime';
 import { eventually, testInfra, uniqueName } from '#testkit';
 import { createKafka } from './create-kafka.js';
 import { ProduceRefused } from './errors.js';
@@ -62,6 +62,8 @@ describe('Kafka port', () => {
       producer.send([{ topic, key: Buffer.from('one lead'), value: Buffer.from(String(n)) }]),
     );
     await Promise.all(sends);
+    const counted = await metrics.messagesSent.get();
+    expect(counted.values.find(({ labels }) => labels.topic === topic)?.value).toBe(50);
     const values: string[] = [];
     const batch = (fetched: FetchedBatch): Promise<void> =>
       Promise.resolve(void values.push(...fetched.records.map(({ value }) => String(value))));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, Producer, RecordMetadata } from 'kafkajs';
+import { metrics } from '#runtime';
 import { BrokerPool } from './broker-pool.js';
 import { newClient } from './client.js';
 import { sendError } from './client-errors.js';
@@ -90,6 +91,7 @@ export class KafkajsProducer implements ProducerPort {
     try {
       const acknowledged = await producer.sendBatch({ acks: allReplicas, timeout: ackTimeoutMs, topicMessages });
       assertAcknowledged(partitions, acknowledged);
+      for (const { topic, messages } of topicMessages) metrics.messagesSent.inc({ topic }, messages.length);
       return undefined;
     } catch (error) {
       const failure = sendError(error);
