@@ -1,14 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
-import {
-  type InternalClient,
-  internalClient,
-  loadInternalTokens,
-  type ServiceContext,
-  type Stoppable,
-  startInternalServer,
-} from '#runtime';
+import { type InternalClient, internalClient, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
 import type { AcceptTools } from './accept-leads.js';
 import type { intakeEnv } from './env.js';
 import { createApp } from './http/create-app.js';
@@ -20,7 +13,7 @@ import { DatabasePatience } from './kafka/database-patience.js';
 import { ResolvedLeads } from './kafka/resolved-leads.js';
 import { SubmittedLeads } from './kafka/submitted-leads.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
-import { databaseReadiness, openStorage, type Storage } from './storage.js';
+import { databaseReadiness, loadSecrets, openStorage, type Storage } from './storage.js';
 import { serveVault } from './vault/vault-route.js';
 
 type Context = ServiceContext<typeof intakeEnv>;
@@ -31,9 +24,10 @@ const askOwnersWithinMs = 800;
 /** Starts intake: storage, relay, internal API, HTTP door, Kafka door. */
 export async function startIntake(context: Context): Promise<Stoppable[]> {
   const { env, site, logger, telemetry } = context;
-  const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
+  const secrets = loadSecrets(env.LD_SECRETS_DIR);
+  const { tokens } = secrets;
   const kafka = createKafka({ ...kafkaSettings(env), clientId: 'intake', logger });
-  const storage = await openStorage(env);
+  const storage = await openStorage(env, secrets);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
   const tools: AcceptTools = { ...storage, site, telemetry, relayWake: () => relay.wake() };

@@ -6,7 +6,9 @@ import {
   type Hmacs,
   hmacs,
   KeyRing,
+  loadAll,
   loadHmacSecret,
+  loadInternalTokens,
   openDatabase,
   type ReadinessCheck,
   type ServiceContext,
@@ -31,10 +33,26 @@ const poolSize = 6;
 const statementTimeoutMs = 1_500;
 const acquireTimeoutMs = 1_000;
 
-/** Reads keys and schema ids and opens the pool. Throws ConfigError, DatabaseUnavailable. */
-export async function openStorage(env: ServiceContext<typeof intakeEnv>['env']): Promise<Storage> {
-  const ring = KeyRing.fromFile(join(env.LD_SECRETS_DIR, 'keyring.json'));
-  const secret = loadHmacSecret(env.LD_SECRETS_DIR);
+/** What intake keeps secret. */
+export interface Secrets {
+  ring: KeyRing;
+  hmacSecret: Buffer;
+  /** Bearer token per caller of internal APIs. */
+  tokens: Record<string, string>;
+}
+
+/** Reads every secret file. Throws one ConfigError with all that is wrong with them. */
+export function loadSecrets(dir: string): Secrets {
+  const [ring, hmacSecret, tokens] = loadAll(
+    () => KeyRing.fromFile(join(dir, 'keyring.json')),
+    () => loadHmacSecret(dir),
+    () => loadInternalTokens(dir),
+  );
+  return { ring, hmacSecret, tokens };
+}
+
+/** Opens the pool and reads the schema ids. Throws ConfigError, DatabaseUnavailable. */
+export async function openStorage(env: ServiceContext<typeof intakeEnv>['env'], { ring, hmacSecret }: Secrets): Promise<Storage> {
   const db = await openDatabase({
     url: env.DATABASE_URL,
     role: databaseRole('intake', env.DATABASE_ROLE),
@@ -47,7 +65,7 @@ export async function openStorage(env: ServiceContext<typeof intakeEnv>['env']):
   });
   const known = await loadSchemaIds(db);
   const codec = createCodec({ known, registryUrl: env.SCHEMA_REGISTRY_URL });
-  return { db, clock: new DatabaseClock(db), codec, hmacs: hmacs(secret), ring };
+  return { db, clock: new DatabaseClock(db), codec, hmacs: hmacs(hmacSecret), ring };
 }
 
 /** Green while PostgreSQL answers. */
