@@ -43,11 +43,21 @@ export function leakForms(value: string): string[] {
     lower,
     encodeURIComponent(value),
     new URLSearchParams({ v: value }).toString().slice(2),
-    Buffer.from(value).toString('base64').replace(/=+$/, ''),
-    Buffer.from(lower).toString('base64').replace(/=+$/, ''),
+    ...base64Forms(value),
+    ...base64Forms(lower),
     escaped,
     ...hashed,
   ];
   if (digits.length >= 10) forms.push(digits);
   return [...new Set(forms)];
+}
+
+/** How a value shows in base64 (both alphabets) of a longer text, for each of the three places it may begin at; edges shared with neighbours are left out. */
+function base64Forms(value: string): string[] {
+  const bytes = Buffer.from(value);
+  return [0, 1, 2].flatMap((shift) => {
+    const encoded = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
+    const inner = encoded.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
+  });
 }
