@@ -18,6 +18,7 @@ import { Stopped } from './sql/errors.js';
 import { settleLate } from './sql/late-answer.js';
 import { renew } from './sql/leases.js';
 import type { DeliveryRecord } from './sql/record.js';
+import { statementRows } from './sql/sql-batch.js';
 import { createStatements, type Statements } from './statements.js';
 import { toPartialRecord, toRecord } from './to-record.js';
 import type { LeadPayload } from './vault.js';
@@ -26,8 +27,8 @@ import { newWork, type Work } from './work.js';
 
 type Started = { kind: 'ready'; payload?: LeadPayload } | { kind: 'ended' };
 
-/** Claims, reads and records on their way beside the calls in flight, so that no stage waits for another. */
-const stagesAhead = 1_024;
+/** Outcomes on their way into the table beside the calls in flight: two full statements. */
+const recordsUnderWay = 2 * statementRows;
 
 /**
  * Claim → send → record → settle for the deliveries of one target.
@@ -39,6 +40,7 @@ const stagesAhead = 1_024;
 export class DeliveryEngine<E> {
   readonly #options: DeliveryEngineOptions<E>;
   readonly #window: number;
+  readonly #maxAhead: number;
   readonly #gate: Gate;
   readonly #away: DatabaseAway;
   readonly #statements: Statements<E>;
@@ -50,6 +52,8 @@ export class DeliveryEngine<E> {
   readonly #bulkhead: Bulkhead;
   readonly #vault?: VaultReads;
   readonly #parked = new Set<Work<E>>();
+  /** Claimed, or being claimed, and not yet being sent: what a crash leaves leased for nothing. */
+  readonly #ahead = new Set<Work<E>>();
   #queue: Work<E>[] = [];
   #active = 0;
 
@@ -57,7 +61,8 @@ export class DeliveryEngine<E> {
     const { db, target, vault, logger, leaseMs = 30_000 } = options;
     if (leaseMs <= target.timeoutMs) throw new RangeError(`the lease of ${target.name} must be longer than its timeout`);
     this.#options = options;
-    this.#window = target.concurrency + stagesAhead;
+    this.#maxAhead = Math.max(statementRows, 4 * target.concurrency);
+    this.#window = this.#maxAhead + target.concurrency + recordsUnderWay;
     this.#gate = new Gate({ onClose: (reason) => this.#closed(reason), onOpen: (reason, open) => this.#opened(reason, open) });
     this.#away = new DatabaseAway({
       logger,
@@ -100,7 +105,8 @@ export class DeliveryEngine<E> {
     while (this.#active > 0 && performance.now() < end) await delay(5);
     this.#away.stop();
     await this.#keeper.stop();
-    if (this.#parked.size > 0) await renew(this.#options.db, [...this.#parked], 0).catch(() => undefined);
+    const reserved = [...this.#parked, ...this.#queue.filter((work) => work.leasedAt > 0)];
+    if (reserved.length > 0) await renew(this.#options.db, reserved, 0).catch(() => undefined);
   }
 
   #accept(received: Received<E>, event: E): void {
@@ -121,13 +127,15 @@ export class DeliveryEngine<E> {
   }
 
   #enqueue(work: Work<E>): void {
+    // A closed queue would hold back the very delivery whose success opens it.
+    if (!this.#gate.isOpen && this.#retries.postpone(work)) return;
     this.#queue.push(work);
     this.#pump();
   }
 
   #pump(): void {
     if (!this.#gate.isOpen || this.#queue.length === 0) return;
-    const room = this.#window - this.#active;
+    const room = Math.min(this.#window - this.#active, this.#maxAhead - this.#ahead.size);
     if (room <= 0) return;
     const next = this.#queue.length <= room ? this.#queue : this.#queue.splice(0, room);
     if (next === this.#queue) this.#queue = [];
@@ -138,12 +146,14 @@ export class DeliveryEngine<E> {
   async #run(work: Work<E>): Promise<void> {
     if (work.received.receipt.stale && work.leasedAt === 0) return;
     this.#active++;
+    this.#ahead.add(work);
     try {
       await this.#deliver(work);
     } catch (error) {
       this.#broken(work, error);
     } finally {
       this.#active--;
+      this.#ahead.delete(work);
     }
   }
 
@@ -155,6 +165,8 @@ export class DeliveryEngine<E> {
     const started = await this.#start(work);
     if (started.kind === 'ended') return;
     await this.#bulkhead.enter();
+    this.#ahead.delete(work);
+    this.#pump();
     const sent = await this.#send(work, started.payload).finally(() => this.#bulkhead.leave());
     if (sent === 'parked') return this.#park(work);
     if (sent.end === 'lost' && sent.calls.length === 0) return this.#giveBack(work);
@@ -237,7 +249,7 @@ export class DeliveryEngine<E> {
     const conclusion = conclude(work.operations, calls, rest);
     const again = conclusion.state === 'waiting' || conclusion.state === 'pending';
     const record = toRecord(work, conclusion, this.#options.target);
-    const won = (await this.#statements.record(record)) || (await this.#late(work, record));
+    const won = (await this.#statements.record(record)) || (await this.#late(record));
     if (won && record.outbox.length > 0) this.#options.relayWake();
     this.#reporter.end(work, { ...conclusion, state: won ? conclusion.state : 'in_flight' }, calls);
     if (!won || !again) return this.#drop(work, won && conclusion.state === 'delivered');
@@ -250,18 +262,11 @@ export class DeliveryEngine<E> {
   }
 
   /** The compare-and-set was lost. True when it was our own earlier write that had got through. */
-  async #late(work: Work<E>, record: DeliveryRecord): Promise<boolean> {
+  async #late(record: DeliveryRecord): Promise<boolean> {
     const late = await settleLate(this.#options.db, record);
     if (late.kind === 'repeated') return true;
-    const fields = { event_id: work.plan.eventId, destination: work.plan.destination, attempt_id: record.attemptId };
-    this.#options.logger.warn({ ...fields, decision: late.kind }, 'answer came after its lease');
+    this.#reporter.late(record, late);
     if (late.kind === 'applied') this.#options.relayWake();
-    for (const operation_key of late.secondReference) {
-      this.#options.logger.error(
-        { ...fields, operation_key, reason: 'duplicate' },
-        'destination gave a second reference for one operation',
-      );
-    }
     return false;
   }
 
@@ -275,7 +280,10 @@ export class DeliveryEngine<E> {
   }
 
   #closed(reason: PauseReason): void {
-    if (reason === 'destination') metrics.circuitOpen.set({ destination: this.#options.target.name }, 1);
+    if (reason === 'destination') {
+      metrics.circuitOpen.set({ destination: this.#options.target.name }, 1);
+      this.#queue = this.#queue.filter((work) => !this.#retries.postpone(work));
+    }
     if (reason !== 'stopping') this.#options.control().pause(reason);
   }
 

@@ -61,7 +61,7 @@ export class LeaseKeeper {
       if (kept.has(work.attemptId)) {
         work.leasedAt = startedAt;
         work.leaseUntil = startedAt + leaseMs;
-      } else if (this.#held.has(work)) {
+      } else if (this.#held.has(work) && !work.lost) {
         work.lost = true;
         metrics.leasesLost.inc({ destination: target });
       }

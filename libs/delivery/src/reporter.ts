@@ -1,5 +1,7 @@
 import { type Logger, metrics, parseTraceContext, type Span, type SpanOptions, type Telemetry } from '#runtime';
 import type { Call, Conclusion } from './policy/conclude.js';
+import type { LateAnswer } from './sql/late-answer.js';
+import type { DeliveryRecord } from './sql/record.js';
 import { databaseNowMs, type OperationWork, type Work } from './work.js';
 
 export interface ReporterOptions {
@@ -94,6 +96,18 @@ export class Reporter<E> {
       trace_id: traceId,
       topic: work.received.receipt.record.topic,
     });
+  }
+
+  /** The answer came when the claim was another's already. */
+  late({ eventId, destination, attemptId }: DeliveryRecord, { kind, secondReference }: LateAnswer): void {
+    const fields = { event_id: eventId, destination, attempt_id: attemptId };
+    this.#options.logger.warn({ ...fields, decision: kind }, 'answer came after its lease');
+    for (const operation_key of secondReference) {
+      this.#options.logger.error(
+        { ...fields, operation_key, reason: 'duplicate' },
+        'destination gave a second reference for one operation',
+      );
+    }
   }
 
   /** Ends the span of a work that leaves without a record. */

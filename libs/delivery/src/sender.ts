@@ -60,9 +60,11 @@ export class Sender<E> {
   }
 
   async #mayCall(work: Work<E>, operation: OperationWork, timeoutMs: number): Promise<boolean> {
-    if (work.lost || work.leaseUntil - performance.now() < timeoutMs) return false;
+    const outlivesCall = (): boolean => !work.lost && work.leaseUntil - performance.now() >= timeoutMs;
+    if (!outlivesCall()) return false;
     if (this.#options.target.nativeIdempotency) return true;
-    return this.#options.mark({ work, operationKey: operation.operationKey, timeoutMs });
+    // The answer may have come so late that the claim it speaks of is another's by now.
+    return (await this.#options.mark({ work, operationKey: operation.operationKey, timeoutMs })) && outlivesCall();
   }
 
   async #call(work: Work<E>, operation: OperationWork, limits: CallLimits): Promise<Call> {

@@ -3,8 +3,11 @@ import { type Coalescer, coalesce } from '#runtime';
 import type { DatabaseAway } from './database-away.js';
 import { isConflict, isDataError } from './errors.js';
 
+/** Items of one statement at most. */
+export const statementRows = 256;
+
 export interface SqlBatchOptions<I, O> {
-  /** Default 256. */
+  /** Default `statementRows`. */
   maxBatch?: number;
   /** Statements under way at once; default 2. */
   maxInFlight?: number;
@@ -20,7 +23,7 @@ export interface SqlBatchOptions<I, O> {
  * fails; anything else is taken for the database being away and tried until it is back.
  */
 export function sqlBatch<I, O>(options: SqlBatchOptions<I, O>): Coalescer<I, O> {
-  const { maxBatch = 256, maxInFlight = 2 } = options;
+  const { maxBatch = statementRows, maxInFlight = 2 } = options;
   return coalesce<I, O>({ maxBatch, maxInFlight, maxWaitMs: 0, run: (items) => runAll(options, items) });
 }
 
