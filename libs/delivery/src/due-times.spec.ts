@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { DueTimes } from './due-times.js';
 
@@ -18,6 +18,15 @@ describe('due times', () => {
       }),
       { numRuns: 10 },
     );
+  });
+
+  it('sleep until a time that is further away than a timer can count', async () => {
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    const times = new DueTimes<number>(() => undefined);
+    times.add(1, 1e12);
+    expect(timers.mock.lastCall?.[1]).toBeLessThan(2 ** 31);
+    times.clear();
+    timers.mockRestore();
   });
 
   it('forgets all when cleared', async () => {

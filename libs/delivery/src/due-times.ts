@@ -1,3 +1,6 @@
+/** A timer of more than 24 days fires at once, again and again, so a far due time is reached in steps. */
+const longestTimerMs = 3_600_000;
+
 /** Items that come due, earliest first, behind one timer. Never early by `performance.now()`. */
 export class DueTimes<T> {
   readonly #heap: { due: number; item: T }[] = [];
@@ -35,7 +38,7 @@ export class DueTimes<T> {
     const first = this.#heap[0];
     if (first === undefined) return;
     // Timers cut fractions off and count from the loop's clock, so one more millisecond keeps them from firing early.
-    this.#timer = setTimeout(() => this.#fire(), Math.max(first.due - performance.now(), 0) + 1);
+    this.#timer = setTimeout(() => this.#fire(), Math.min(Math.max(first.due - performance.now(), 0) + 1, longestTimerMs));
     this.#timer.unref();
   }
 
