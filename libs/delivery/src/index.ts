@@ -1,3 +1,4 @@
+export { type Claim, createClaim } from './claims.js';
 export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from '#runtime';
+import { DatabaseUnavailable, type Logger } from '#runtime';
 import { Stopped } from './errors.js';
 
 export interface DatabaseAwayOptions {
@@ -25,7 +25,8 @@ export class DatabaseAway {
   async wait(error: unknown): Promise<void> {
     if (!this.#away) {
       this.#away = true;
-      this.#options.logger.warn({ err: error }, 'database unavailable; deliveries wait');
+      const level = error instanceof DatabaseUnavailable ? 'warn' : 'error';
+      this.#options.logger[level]({ err: error }, 'statement failed; deliveries wait for the database');
       this.#options.onAway();
     }
     await delay(this.#options.retryMs ?? 1_000, undefined, { signal: this.#stop.signal }).catch(() => undefined);
@@ -36,7 +37,7 @@ export class DatabaseAway {
   answered(): void {
     if (!this.#away) return;
     this.#away = false;
-    this.#options.logger.info('database available again');
+    this.#options.logger.info('statements get through again');
     this.#options.onBack();
   }
 
