@@ -98,7 +98,30 @@ describe('the sweeper', () => {
     const logger = { warn: (fields: unknown) => lines.push(fields) } as never;
     await new Sweeper({ db, target: () => undefined, relayWake: () => {}, logger }).sweep();
     expect(await wakeHeaders()).toHaveLength(0);
-    expect(lines).toEqual([{ destinations: ['rig'], count: 1 }]);
+    expect(lines).toEqual([{ destinations: ['rig'] }]);
+  });
+
+  it('finds the rows of a destination behind more than a batch of others that are not configured', async () => {
+    const crm = new RigCrm();
+    crm.behave = () => new Promise(() => {});
+    const process = startProcess({ db, crm, concurrency: 500 });
+    const all = newEvents(250).map((event) => received(event));
+    process.take(all);
+    await until('all are out', () => crm.requests.length === 250);
+    process.kill();
+    const [last] = all.slice(-1);
+    await db.sql('rig.gone', `UPDATE delivery SET destination = 'gone', lease_until = lease_until - interval '1 s' WHERE lead_ref <> $1`, [
+      last?.receipt.record.key?.toString(),
+    ]);
+    await advance(31_000);
+    const sweeper = new Sweeper({
+      db,
+      target: (name) => (name === 'gone' ? undefined : { name, nativeIdempotency: true, wakeTopic: 'wake' }),
+      relayWake: () => {},
+      logger: { warn: () => {} } as never,
+    });
+    while (await sweeper.sweep());
+    expect(await wakeHeaders()).toMatchObject([{ headers: { 'ld-destinations': 'rig' } }]);
   });
 
   it('counts unfinished deliveries by state', async () => {

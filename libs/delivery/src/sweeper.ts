@@ -44,6 +44,8 @@ export interface SweeperOptions {
 export class Sweeper {
   readonly #options: SweeperOptions;
   readonly #stop = new AbortController();
+  /** Destinations of rows that nobody is configured for: read once, then left out, so that they never fill a batch. */
+  readonly #unknown = new Set<string>();
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: SweeperOptions) {
@@ -75,25 +77,25 @@ export class Sweeper {
   /** One round. True when a batch was full: there may be more. */
   async sweep(): Promise<boolean> {
     const { db, relayWake } = this.#options;
-    const { taken, late, full } = await db.transaction(async (tx) => {
+    const { taken, late, more } = await db.transaction(async (tx) => {
       if (!(await becomeSweeper(tx))) return this.#standBy();
-      const expired = this.#known(await expiredLeases(tx));
+      const expired = this.#known(await expiredLeases(tx, [...this.#unknown]));
       const taken = expired.rows.length === 0 ? [] : this.#decide(expired.rows, await operationsOf(tx, expired.rows));
       if (taken.length > 0) await writeExpired(tx, taken);
-      const late = this.#known(await overdue(tx));
+      const late = this.#known(await overdue(tx, [...this.#unknown]));
       const crashed = taken.filter(({ after }) => after.wake).map(({ row }) => row);
       await wake(tx, [...crashed, ...late.rows], (row) => this.#options.target(row.destination)?.wakeTopic ?? '');
       this.#count(await countUnfinished(tx));
-      return { taken, late: late.rows.length, full: expired.full || late.full };
+      return { taken, late: late.rows.length, more: expired.more || late.more };
     });
     this.#report(taken, late);
     if (taken.length + late > 0) relayWake();
-    return full && taken.length + late > 0;
+    return more;
   }
 
-  #standBy(): { taken: Expired[]; late: number; full: boolean } {
+  #standBy(): { taken: Expired[]; late: number; more: boolean } {
     metrics.deliveries.reset();
-    return { taken: [], late: 0, full: false };
+    return { taken: [], late: 0, more: false };
   }
 
   /** The one that sweeps counts for all. */
@@ -104,13 +106,15 @@ export class Sweeper {
     }
   }
 
-  #known(rows: SweptRow[]): { rows: SweptRow[]; full: boolean } {
+  /** `more`: the batch was full, and the next one is another. */
+  #known(rows: SweptRow[]): { rows: SweptRow[]; more: boolean } {
     const known = rows.filter((row) => this.#options.target(row.destination) !== undefined);
     if (known.length < rows.length) {
       const unknown = new Set(rows.filter((row) => !known.includes(row)).map((row) => row.destination));
-      this.#options.logger.warn({ destinations: [...unknown], count: rows.length - known.length }, 'open rows of unknown destinations');
+      for (const destination of unknown) this.#unknown.add(destination);
+      this.#options.logger.warn({ destinations: [...unknown] }, 'open rows of unknown destinations; they are left alone');
     }
-    return { rows: known, full: rows.length === sweepBatch };
+    return { rows: known, more: rows.length === sweepBatch };
   }
 
   #decide(rows: readonly SweptRow[], operations: readonly SweptOperation[]): Expired[] {

@@ -45,29 +45,34 @@ export async function becomeSweeper(tx: Tx): Promise<boolean> {
   return row?.ours === true;
 }
 
-/** Claims whose holder did not renew them, oldest first. Rows that someone is writing at this moment are left out. */
-export function expiredLeases(tx: Tx): Promise<SweptRow[]> {
+/**
+ * Claims whose holder did not renew them, oldest first. Rows that someone is writing at this moment are left out, and those of the
+ * destinations to `skip`.
+ */
+export function expiredLeases(tx: Tx, skip: readonly string[]): Promise<SweptRow[]> {
   return tx.sql<SweptRow>(
     'sweep.expired',
     `${clock}
      SELECT ${columns} FROM delivery, clock
      WHERE state IN ('in_flight', 'pending', 'waiting') AND state = 'in_flight' AND coalesce(lease_until, next_attempt_at) < now
+       AND destination <> ALL ($1::text[])
      ORDER BY coalesce(lease_until, next_attempt_at) LIMIT ${sweepBatch} FOR UPDATE OF delivery SKIP LOCKED`,
-    [],
+    [skip],
   );
 }
 
-/** Rows that are due and that nobody takes, oldest first. */
-export function overdue(tx: Tx): Promise<SweptRow[]> {
+/** Rows that are due and that nobody takes, oldest first, without those of the destinations to `skip`. */
+export function overdue(tx: Tx, skip: readonly string[]): Promise<SweptRow[]> {
   return tx.sql<SweptRow>(
     'sweep.overdue',
     `${clock}
      SELECT ${columns} FROM delivery, clock
      WHERE state IN ('in_flight', 'pending', 'waiting') AND state <> 'in_flight'
        AND coalesce(lease_until, next_attempt_at) < now - ${overdueMs} * interval '1 millisecond'
+       AND destination <> ALL ($1::text[])
        AND (woken_at IS NULL OR woken_at < now - ${wakeAgainMs} * interval '1 millisecond')
      ORDER BY coalesce(lease_until, next_attempt_at) LIMIT ${sweepBatch} FOR UPDATE OF delivery SKIP LOCKED`,
-    [],
+    [skip],
   );
 }
 
