@@ -28,7 +28,7 @@ function receipt(value: string | null, partition = 0, traceparent?: string): Tes
 
 /** Decodes text; what begins with `unknown` depends on the registry. */
 function fixture(extra: Pick<ReaderOptions<string>, 'wants'> = {}) {
-  const state = { registry: 'up' as 'up' | 'down' | 'slow' | 'broken', asked: 0, paused: new Set<string>(), failures: [] as unknown[] };
+  const state = { registry: 'up' as 'up' | 'down' | 'slow' | 'broken', asked: 0, paused: new Set<string>(), failures: [] as unknown[], onResume: () => {} };
   const got: Received<string>[] = [];
   const reader = new Reader<string>({
     event,
@@ -54,6 +54,7 @@ function fixture(extra: Pick<ReaderOptions<string>, 'wants'> = {}) {
       },
       resume: (reason, where = []) => {
         for (const place of where) state.paused.delete(`${reason} ${JSON.stringify(place)}`);
+        state.onResume();
       },
       fail: (error) => void state.failures.push(error),
     },
@@ -71,12 +72,22 @@ describe('Reader', () => {
   });
 
   it('keeps the order of a partition behind a record whose schema must be asked for, while others go on', async () => {
-    const { reader, events } = fixture();
+    const { reader, state, events } = fixture();
     reader.take([receipt('a'), receipt('unknown'), receipt('c'), receipt('other partition', 1)]);
     expect(events()).toEqual(['a', 'other partition']);
+    expect([...state.paused]).toEqual(['registry {"topic":"t","partition":0}']);
     reader.take([receipt('d'), receipt('unknown again')]);
     await eventually('all of them', () => events().length === 6);
     expect(events().slice(2)).toEqual(['unknown', 'c', 'd', 'unknown again']);
+  });
+
+  it('reads what waited before what the end of the pause lets in', async () => {
+    const { reader, state, events } = fixture();
+    state.onResume = () => reader.take([receipt('later')]);
+    reader.take([receipt('unknown'), receipt('b'), receipt('unknown again'), receipt('c')]);
+    await eventually('all of them', () => events().length === 5);
+    expect(events()).toEqual(['unknown', 'b', 'unknown again', 'c', 'later']);
+    expect(state.paused.size).toBe(0);
   });
 
   it('pauses the partition while no registry answers and gives up on nothing', async () => {

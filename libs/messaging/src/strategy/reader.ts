@@ -30,7 +30,7 @@ const maxPauseMs = 10_000;
 
 /**
  * Decodes receipts. Known schemas are read at once. A record of an unknown one makes its partition wait until the registry has answered;
- * while it does not answer, the partition pauses and is tried again: nothing is given up on for that reason.
+ * until then the partition pauses, and is tried again and again: nothing is given up on for that reason.
  */
 export class Reader<E> {
   /** By partition: the record that waits for its schema, and the receipts behind it. */
@@ -83,14 +83,18 @@ export class Reader<E> {
     const place = placeOf(first);
     const waiting = { first, behind: [] };
     this.waiting.set(place, waiting);
+    // At once: what would pile up behind it takes the room of the other partitions.
+    this.options.consumer.pause(pauseReason, [{ topic, partition }]);
     const result = await this.insist(first, attempt);
     // After a rebalance another wait may have begun here; the pause is that one's then.
     if (this.waiting.get(place) !== waiting) return;
     this.waiting.delete(place);
-    this.options.consumer.resume(pauseReason, [{ topic, partition }]);
-    if (result === undefined || first.stale) return;
-    this.options.onReceived([new ReadRecord(first, result)]);
-    this.take(waiting.behind);
+    if (result !== undefined && !first.stale) {
+      this.options.onReceived([new ReadRecord(first, result)]);
+      this.take(waiting.behind);
+    }
+    // Last, because it hands out what came later; a record behind may have begun a wait of its own.
+    if (!this.waiting.has(place)) this.options.consumer.resume(pauseReason, [{ topic, partition }]);
   }
 
   /** Asks until there is an answer; undefined when the assignment is over or something else than the registry failed. */
@@ -107,7 +111,6 @@ export class Reader<E> {
           consumer.fail(err);
           return undefined;
         }
-        consumer.pause(pauseReason, [{ topic, partition }]);
         logger.warn(
           { group: consumer.group, topic, partition, err, retry_in_ms: pauseMs },
           'A schema cannot be asked for; the partition waits',
