@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import pg from 'pg';
-import { coalesce, newEventId } from '#runtime';
-import { type Column, columnValues, unnestColumns } from '../../../apps/intake/src/store/columns.js';
+import { type Column, coalesce, columnValues, type Database, newEventId, unnestColumns } from '#runtime';
+import { insertLeads } from '../../../apps/intake/src/store/insert-leads.js';
+import { copyOf, sampleLead } from './insert-rate.js';
 
 /** Two tables, no checks, no keys, nothing sealed: the least that "saved, then announced" can cost. */
 export const bareTables = `
@@ -40,6 +41,24 @@ export function coalescingServer(url: string): Server {
     },
   });
   return bareServer(save);
+}
+
+/** Bare HTTP in front of the very statement and rows that intake saves, all prepared beforehand: what is left out is everything that intake does. */
+export function sameRowsServer(db: Database): Server {
+  const sample = sampleLead(db);
+  const save = coalesce<true, true>({
+    maxBatch: 256,
+    maxWaitMs: 0,
+    maxInFlight: 3,
+    run: async (requests) => {
+      await insertLeads(
+        db,
+        requests.map(() => copyOf(sample)),
+      );
+      return requests;
+    },
+  });
+  return bareServer(() => save(true));
 }
 
 /** The usual way: one transaction per request, here one named statement, through a pool at its best size on two cores. */
