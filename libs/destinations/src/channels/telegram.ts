@@ -1,5 +1,5 @@
-import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Outcome } from '#delivery';
+import { HttpCaller, type HttpResult } from '../http/http-caller.js';
 import type { Channel, ChannelMessage, SendContext } from './channel.js';
 import { readTelegramAnswer } from './telegram-answer.js';
 
@@ -16,14 +16,8 @@ export interface TelegramOptions {
 }
 
 const defaultConnectTimeoutMs = 2_000;
-
-/** A connection that was never made: nothing of the request can have left. */
-class NotConnected extends Error {
-  override readonly name = 'NotConnected';
-  constructor(readonly code: string) {
-    super('no connection to the chat');
-  }
-}
+/** More than the notifier ever has under way; a connection is made when it is needed. */
+const connections = 32;
 
 /**
  * Telegram's `sendMessage`. It has no idempotency key and nothing can be read back, so only what provably did not reach it (no
@@ -32,56 +26,24 @@ class NotConnected extends Error {
  */
 export function createTelegramChannel(options: TelegramOptions): Channel {
   const { name, apiUrl = 'https://api.telegram.org', token, chatId, sandbox = false } = options;
-  const origin = apiUrl.replace(/\/+$/, '');
-  const agent = new Agent({ connect: markingConnector(options.connectTimeoutMs ?? defaultConnectTimeoutMs) });
+  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  const caller = new HttpCaller({ baseUrl: apiUrl, connectTimeoutMs, connections });
 
   const send = async ({ text }: ChannelMessage, { timeoutMs, trace }: SendContext): Promise<Outcome> => {
-    const request: Dispatcher.RequestOptions = {
-      origin: new URL(origin).origin,
-      path: `${new URL(origin).pathname.replace(/\/$/, '')}/bot${token}/sendMessage`,
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(trace && { traceparent: trace.traceparent }),
-        ...(trace?.tracestate && { tracestate: trace.tracestate }),
-      },
-      body: JSON.stringify({ chat_id: chatId, text }),
-      signal: AbortSignal.timeout(timeoutMs),
-    };
-    try {
-      const { statusCode, headers, body } = await agent.request(request);
-      return readTelegramAnswer({ status: statusCode, retryAfter: header(headers['retry-after']), body: await body.text() });
-    } catch (error) {
-      return failed(error);
-    }
+    const headers = ['content-type', 'application/json'];
+    if (trace !== undefined) headers.push('traceparent', trace.traceparent);
+    if (trace?.tracestate !== undefined) headers.push('tracestate', trace.tracestate);
+    const body = JSON.stringify({ chat_id: chatId, text });
+    return toOutcome(await caller.call({ method: 'POST', path: `/bot${token}/sendMessage`, headers, body, timeoutMs }));
   };
 
-  return { name, kind: 'telegram', recipient: chatId, sandbox, send, close: () => agent.destroy() };
+  return { name, kind: 'telegram', recipient: chatId, sandbox, send, close: () => caller.close() };
 }
 
-/** undici's connector with every failure marked, whatever its code: DNS, refused, unreachable, TLS, timeout. */
-function markingConnector(timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs });
-  return (connection, callback) =>
-    connect(connection, (...result) => {
-      const [error] = result;
-      if (error === null) callback(...result);
-      else callback(new NotConnected(codeOf(error)), null);
-    });
-}
-
-function failed(error: unknown): Outcome {
-  if (error instanceof NotConnected) return { kind: 'transient', code: error.code, provablyNotExecuted: true };
-  if ((error as Error).name === 'TimeoutError') return { kind: 'uncertain', code: 'timeout' };
-  return { kind: 'uncertain', code: codeOf(error) };
-}
-
-/** The client's error code as a word of ours; the message may hold the URL. */
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code.toLowerCase() : 'connection_lost';
-}
-
-function header(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
+function toOutcome(result: HttpResult): Outcome {
+  if (result.kind === 'not_sent') return { kind: 'transient', code: result.code, provablyNotExecuted: true };
+  if (result.kind === 'no_answer') return { kind: 'uncertain', code: result.code };
+  const after = result.headers['retry-after'];
+  const retryAfter = Array.isArray(after) ? after.at(-1) : after;
+  return readTelegramAnswer({ status: result.status, retryAfter, body: result.body ?? '' });
 }
