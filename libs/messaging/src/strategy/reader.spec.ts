@@ -28,7 +28,13 @@ function receipt(value: string | null, partition = 0, traceparent?: string): Tes
 
 /** Decodes text; what begins with `unknown` depends on the registry. */
 function fixture(extra: Pick<ReaderOptions<string>, 'wants'> = {}) {
-  const state = { registry: 'up' as 'up' | 'down' | 'slow' | 'broken', asked: 0, paused: new Set<string>(), failures: [] as unknown[], onResume: () => {} };
+  const state = {
+    registry: 'up' as 'up' | 'down' | 'slow' | 'broken',
+    asked: 0,
+    paused: new Set<string>(),
+    failures: [] as unknown[],
+    onResume: () => {},
+  };
   const got: Received<string>[] = [];
   const reader = new Reader<string>({
     event,
