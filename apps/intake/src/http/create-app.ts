@@ -3,6 +3,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { frameworkLogger } from '#runtime';
 import { type IntakeParts, intakeModule } from '../intake.module.js';
+import { answerClientError } from './client-error.js';
 import { type DoorTools, installDoor } from './door.js';
 import { RefusalFilter } from './refusal.filter.js';
 import { refusals } from './refusal.js';
@@ -18,6 +19,7 @@ export async function createApp(parts: IntakeParts, options: DoorTools & { bodyL
     forceCloseConnections: 'idle',
     // What cannot even be routed (a malformed URL) reaches no hook and no filter, and the default answer repeats it.
     frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) => sendRefusal(reply, refusals.badRequest(400)),
+    clientErrorHandler: answerClientError,
     logger: false,
   });
   const app = await NestFactory.create<NestFastifyApplication>(intakeModule(parts), adapter, {

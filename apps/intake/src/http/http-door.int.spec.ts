@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pg from 'pg';
@@ -222,21 +221,6 @@ describe('POST /v1/leads', () => {
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
     expect((await post(body())).status).toBe(202);
-  });
-
-  it('answers for a client whose body does not come', async () => {
-    const socket = connect(Number(new URL(base).port), '127.0.0.1');
-    let text = '';
-    socket.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    socket.write(
-      'POST /v1/leads HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-one\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"contact"',
-    );
-    await eventually('the answer to half a request', () => text.includes('\r\n\r\n'));
-    expect(text).toMatch(/^HTTP\/1.1 408 /);
-    expect(text).toContain('application/problem+json');
-    socket.destroy();
   });
 
   it('counts a lead by its outcome, and a test lead not at all', async () => {

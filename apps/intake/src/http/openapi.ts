@@ -41,6 +41,7 @@ const retryAfter = { 'Retry-After': header('Seconds to wait.') };
 const refusedEverywhere = {
   '401': problemResponse('No valid source key.'),
   '429': problemResponse('Too many requests of this source.', retryAfter),
+  '431': problemResponse('The headers are too large.'),
   '500': problemResponse('A fault of the service; it is logged. Send the same request again.', retryAfter),
   '503': problemResponse('Cannot be saved or read right now; nothing is half-saved.', retryAfter),
 };
