@@ -68,15 +68,20 @@ async function http(bench: Bench): Promise<BenchResult[]> {
     p99[kind] = [...(p99[kind] ?? []), p99Ms];
     return perSecond;
   };
-  const kinds: ServerKind[] = ['intake', 'bare coalescing', 'intake per request', 'bare per request'];
+  const kinds: ServerKind[] = ['intake', 'bare coalescing', 'bare same rows', 'intake per request', 'bare per request'];
   const samples = await interleaved(bench, Object.fromEntries(kinds.map((kind) => [kind, run(kind)])));
   const note = kinds.map((kind) => `${kind}: p99 ${median(p99[kind] ?? [])} ms`).join(', ');
   const posts = 'POST /v1/leads answered, 64 connections';
   return [
     compared(
-      { what: `${posts}, against a bare coalescing server`, unit: 'requests/s', goal: '>= 0.5', note },
+      { what: `${posts}, against a bare coalescing server that saves two rows`, unit: 'requests/s', goal: '>= 0.5', note },
       samples.intake,
       samples['bare coalescing'],
+    ),
+    compared(
+      { what: `${posts}, against a bare coalescing server that saves the same rows`, unit: 'requests/s' },
+      samples.intake,
+      samples['bare same rows'],
     ),
     compared(
       { what: `${posts}, against the same door with one transaction per request`, unit: 'requests/s', goal: '>= 2' },

@@ -28,7 +28,8 @@ export async function insertRate(db: Database, sample: NewLead, run: { clients: 
   return (saved * 1_000) / (performance.now() - startedMs);
 }
 
-function copyOf(sample: NewLead): NewLead {
+/** The same lead under ids of its own. */
+export function copyOf(sample: NewLead): NewLead {
   const eventId = newEventId();
   return { ...sample, eventId, externalRef: eventId.replaceAll('-', ''), leadRef: newLeadRef() };
 }

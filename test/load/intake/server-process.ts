@@ -1,7 +1,7 @@
 import { fork, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-export type ServerKind = 'intake' | 'intake per request' | 'bare coalescing' | 'bare per request';
+export type ServerKind = 'intake' | 'intake per request' | 'bare coalescing' | 'bare same rows' | 'bare per request';
 export const benchKey = 'a-key-for-benchmarks';
 
 export interface HttpRate {
