@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
-import { type InternalClient, internalClient, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
+import { databaseReadiness, type InternalClient, internalClient, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
 import type { AcceptTools } from './accept-leads.js';
 import type { intakeEnv } from './env.js';
 import { createApp } from './http/create-app.js';
@@ -13,7 +13,7 @@ import { DatabasePatience } from './kafka/database-patience.js';
 import { ResolvedLeads } from './kafka/resolved-leads.js';
 import { SubmittedLeads } from './kafka/submitted-leads.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
-import { databaseReadiness, loadSecrets, openStorage, type Storage } from './storage.js';
+import { loadSecrets, openStorage, type Storage } from './storage.js';
 import { serveVault } from './vault/vault-route.js';
 
 type Context = ServiceContext<typeof intakeEnv>;

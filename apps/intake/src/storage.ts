@@ -10,7 +10,6 @@ import {
   loadHmacSecret,
   loadInternalTokens,
   openDatabase,
-  type ReadinessCheck,
   type ServiceContext,
   schemaName,
 } from '#runtime';
@@ -66,16 +65,4 @@ export async function openStorage(env: ServiceContext<typeof intakeEnv>['env'], 
   const known = await loadSchemaIds(db);
   const codec = createCodec({ known, registryUrl: env.SCHEMA_REGISTRY_URL });
   return { db, clock: new DatabaseClock(db), codec, hmacs: hmacs(hmacSecret), ring };
-}
-
-/** Green while PostgreSQL answers. */
-export function databaseReadiness(db: Database): ReadinessCheck {
-  return {
-    name: 'database',
-    check: () =>
-      db.sql('health.ping', 'select 1', []).then(
-        () => ({ ok: true }),
-        () => ({ ok: false, detail: 'PostgreSQL does not answer' }),
-      ),
-  };
 }

@@ -1,23 +1,21 @@
+import { isUtf8 } from 'node:buffer';
+
 /** A JSON number that a double cannot hold: its text, with every digit. */
 export class ExactNumber {
   constructor(readonly text: string) {}
 }
 
+const byteOrderMark = /^\uFEFF/;
 // A number token of 16 digits or more, or with an exponent. Without one, plain JSON.parse loses nothing.
 const riskyNumber = /[:,[\s]-?(?:[\d.]{16}|[\d.]+[eE])/;
-const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Parses UTF-8 JSON without losing anything: a number beyond a double's precision becomes an ExactNumber.
  * Throws SyntaxError for bytes that are not UTF-8 and for text that is not JSON; never with a part of the text in its message.
  */
-export function parseExactJson(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    throw new SyntaxError('The body is not valid UTF-8');
-  }
+export function parseExactJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new SyntaxError('The body is not valid UTF-8');
+  const text = bytes.toString('utf8').replace(byteOrderMark, '');
   try {
     return riskyNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
   } catch {

@@ -127,6 +127,10 @@ describe('readBody', () => {
     });
   });
 
+  it('reads past a byte order mark', () => {
+    expect(read(`\uFEFF${JSON.stringify(smallest)}`).ok).toBe(true);
+  });
+
   it('survives hostile nesting', () => {
     expect(read(`${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'k').ok).toBe(false);
     const body = JSON.stringify({ ...smallest, custom: { a: 0 } }).replace('"a":0', `"a":${'['.repeat(50_000)}${']'.repeat(50_000)}`);

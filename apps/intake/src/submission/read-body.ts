@@ -11,7 +11,7 @@ export type ReadBody =
   | { ok: false; reason: 'missing_id' | 'invalid'; errors: FieldProblem[] };
 
 /** Reads a POST /v1/leads body (bytes of JSON) and its Idempotency-Key header. Never throws; never repeats a value. */
-export function readBody(bytes: Uint8Array, idempotencyKey: string | undefined): ReadBody {
+export function readBody(bytes: Buffer, idempotencyKey: string | undefined): ReadBody {
   let body: unknown;
   try {
     body = parseExactJson(bytes);
