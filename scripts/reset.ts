@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename } from 'node:path';
 import { displacedDataOf, projectRoot, runPaths } from '#testkit';
-import { runDirOption } from './launcher/options.js';
+import { runDirOrEnd } from './launcher/options.js';
 import { stopInstance } from './launcher/stop-instance.js';
 
-const runDir = runDirOption(process.argv.slice(2), projectRoot());
+const runDir = runDirOrEnd();
 const own = new Set(Object.values(runPaths(runDir)).map((path) => basename(path)));
 const foreign = existsSync(runDir) ? readdirSync(runDir).filter((name) => !own.has(name)) : [];
 if (foreign.length > 0) {

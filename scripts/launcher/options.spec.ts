@@ -1,5 +1,5 @@
-import { describe, expect, it } from '@jest/globals';
-import { runDirOption, startOptions, UsageError } from './options.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { runDirOption, runDirOrEnd, startOptions, UsageError } from './options.js';
 
 describe('options of npm start', () => {
   it('default to .run, port 7300, the demo site, samples and the foreground', () => {
@@ -34,5 +34,18 @@ describe('options of npm start', () => {
     expect(runDirOption(['--run-dir', 'one'], '/project')).toBe('/elsewhere/one');
     if (before === undefined) delete process.env.INIT_CWD;
     else process.env.INIT_CWD = before;
+  });
+
+  it('of npm stop end the process with the usage where they are wrong', () => {
+    const argv = process.argv;
+    process.argv = ['node', 'stop.js', '--colour'];
+    const said = jest.spyOn(console, 'error').mockReturnValue(undefined);
+    const ended = jest.spyOn(process, 'exit').mockImplementation((code) => {
+      throw new Error(`ended with ${String(code)}`);
+    });
+    expect(() => runDirOrEnd()).toThrow('ended with 2');
+    expect(said.mock.calls.join('\n')).toMatch(/--colour[\s\S]*--run-dir DIR/);
+    process.argv = argv;
+    ended.mockRestore();
   });
 });

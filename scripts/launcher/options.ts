@@ -1,5 +1,6 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { projectRoot } from '#testkit';
 
 export interface StartOptions {
   /** Where state, data and logs of this instance are kept. */
@@ -48,6 +49,17 @@ export function startOptions(args: string[], root: string): StartOptions {
 /** The run directory that `npm stop` and `npm run reset` are meant for. Throws UsageError. */
 export function runDirOption(args: string[], root: string): string {
   return runDirOf(parse(args, { 'run-dir': { type: 'string' } })['run-dir'], root);
+}
+
+/** The same from this process's own arguments; a wrong command line ends the process with 2 and the usage instead of a stack. */
+export function runDirOrEnd(): string {
+  try {
+    return runDirOption(process.argv.slice(2), projectRoot());
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }
 }
 
 const runDirOf = (value: unknown, root: string): string => (typeof value === 'string' ? fromCaller(value) : join(root, '.run'));

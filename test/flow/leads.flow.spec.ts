@@ -71,7 +71,8 @@ describe('a lead posted over HTTP', () => {
     const { body } = await stack.intake.post({ ...leadBody('flow-unrouted', 4), form: 'nobody-routes-this' });
     const status = await stack.intake.get(`/v1/leads/${String(body.event_id)}`);
     expect(status.body.deliveries).toEqual([expect.objectContaining({ destination: 'unrouted', state: 'dead', class: 'routing' })]);
-  });
+    await eventually(async () => expect(await told(String(body.lead_ref))).toBe(1));
+  }, 30_000);
 
   it('cannot be read with another key', async () => {
     const answer = await fetch(`${stack.endpoints().intake}/v1/leads?source_event_id=flow-first`, {

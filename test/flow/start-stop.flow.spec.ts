@@ -97,7 +97,7 @@ it('refuses a second start on ports in use, naming a port and the option', async
   await expect(refused).rejects.toMatchObject({ stderr: expect.stringMatching(/--port-base/) });
 }, 150_000);
 
-it('stops everything it started on Ctrl-C', async () => {
+it('stops everything it started on Ctrl-C, and is wiped by reset', async () => {
   await stop(one);
   const child = spawn('npm', ['start', '--', '--no-samples', '--run-dir', one.dir, '--port-base', one.port], {
     stdio: 'ignore',
@@ -110,4 +110,6 @@ it('stops everything it started on Ctrl-C', async () => {
   await ended;
   expect(await openPorts(one)).toEqual([]);
   expect(Object.values(pids).filter(alive)).toEqual([]);
-}, 240_000);
+  await run('npm', ['run', 'reset', '--', '--run-dir', one.dir], { timeout: 60_000 });
+  expect(existsSync(one.dir)).toBe(false);
+}, 300_000);
