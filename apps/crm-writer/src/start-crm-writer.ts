@@ -16,6 +16,7 @@ import {
 import {
   ConfigError,
   type DestinationConfig,
+  databaseReadiness,
   hmacs,
   internalClient,
   loadHmacSecret,
@@ -29,7 +30,7 @@ import { DestinationTarget, mayBeFor } from './destination-target.js';
 import { Engines } from './engines.js';
 import type { crmWriterEnv } from './env.js';
 import { servedDestinations } from './served-destinations.js';
-import { databaseReadiness, openStorage, type Storage } from './storage.js';
+import { openStorage, type Storage } from './storage.js';
 
 type Context = ServiceContext<typeof crmWriterEnv>;
 

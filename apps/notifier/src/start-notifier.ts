@@ -3,14 +3,22 @@ import { NestFactory } from '@nestjs/core';
 import { dlqTopic, groups, type LeadResolved, LeadResolvedEvent, replayTopic, retryTiers, retryTopic, topics } from '#contracts';
 import { DeliveryEngine, Sweeper, statesRequest, statesRoute } from '#delivery';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
-import { hmacs, loadHmacSecret, loadInternalTokens, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
+import {
+  databaseReadiness,
+  hmacs,
+  loadHmacSecret,
+  loadInternalTokens,
+  type ServiceContext,
+  type Stoppable,
+  startInternalServer,
+} from '#runtime';
 import type { notifierEnv } from './env.js';
 import { withNotifications } from './notification-states.js';
 import { notifierModule } from './notifier.module.js';
 import { countNotification, NotifierTarget } from './notifier-target.js';
 import { type OpenChannel, openChannels } from './open-channels.js';
 import { Silence } from './silence.js';
-import { databaseReadiness, openStorage, type Storage } from './storage.js';
+import { openStorage, type Storage } from './storage.js';
 import { parseNotificationName } from './telling/notification-key.js';
 
 type Context = ServiceContext<typeof notifierEnv>;

@@ -1,6 +1,6 @@
 import { deliveryDatabaseSettings } from '#delivery';
 import { type Codec, createCodec, loadSchemaIds } from '#messaging';
-import { type Database, databaseRole, openDatabase, type ReadinessCheck, type ServiceContext, schemaName } from '#runtime';
+import { type Database, databaseRole, openDatabase, type ServiceContext, schemaName } from '#runtime';
 import type { notifierEnv } from './env.js';
 
 export interface Storage {
@@ -18,16 +18,4 @@ export async function openStorage(env: ServiceContext<typeof notifierEnv>['env']
     settings: deliveryDatabaseSettings,
   });
   return { db, codec: createCodec({ known: await loadSchemaIds(db), registryUrl: env.SCHEMA_REGISTRY_URL }) };
-}
-
-/** Green while PostgreSQL answers. */
-export function databaseReadiness(db: Database): ReadinessCheck {
-  return {
-    name: 'database',
-    check: () =>
-      db.sql('health.ping', 'SELECT 1', []).then(
-        () => ({ ok: true }),
-        () => ({ ok: false, detail: 'PostgreSQL does not answer' }),
-      ),
-  };
 }
