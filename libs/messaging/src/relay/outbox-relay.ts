@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger, metrics, type ReadinessCheck } from '#runtime';
-import { KafkaDoor } from './kafka-door.js';
 import { Lanes } from './lanes.js';
 import { LateFloor } from './late-floor.js';
 import { OutboxSession, type SkippedRow } from './outbox-session.js';
 import { Publisher } from './publisher.js';
 import type { QueuedRow } from './queued-row.js';
 import type { Relay, RelayOptions } from './relay.js';
+import { RelayKafka } from './relay-kafka.js';
 import { Signal } from './signal.js';
 
 /** Rows and bytes in memory at most, and wanted per read. */
@@ -28,7 +28,7 @@ const longestReconnectMs = 5_000;
 export class OutboxRelay implements Relay {
   private readonly logger: Logger;
   private readonly pollMs: number;
-  private readonly door: KafkaDoor;
+  private readonly kafka: RelayKafka;
   private readonly publisher: Publisher;
   private readonly lanes = new Lanes();
   private readonly signal = new Signal();
@@ -49,10 +49,10 @@ export class OutboxRelay implements Relay {
   constructor(private readonly options: RelayOptions) {
     this.logger = options.logger.child({ component: 'relay' });
     this.pollMs = options.pollMs ?? 1_000;
-    this.door = new KafkaDoor(options.kafka);
+    this.kafka = new RelayKafka(options.kafka);
     this.publisher = new Publisher({
-      send: (records) => this.door.send(records),
-      partitions: (topic) => this.door.partitions(topic),
+      send: (records) => this.kafka.send(records),
+      partitions: (topic) => this.kafka.partitions(topic),
       mayPublish: () => performance.now() < this.leaseUntilMs,
       onProgress: () => this.signal.raise(),
       logger: this.logger,
@@ -82,7 +82,7 @@ export class OutboxRelay implements Relay {
     this.signal.raise();
     await this.running;
     this.publisher.close();
-    await this.door.close();
+    await this.kafka.close();
   }
 
   private async run(): Promise<void> {

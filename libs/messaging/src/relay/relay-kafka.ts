@@ -2,7 +2,7 @@ import { ProduceRefused } from '../kafka/errors.js';
 import type { AdminPort, KafkaPort, OutgoingRecord, ProducerPort } from '../kafka/ports.js';
 
 /** What the publisher needs of Kafka: connections are opened at first use, and again after a failed opening. */
-export class KafkaDoor {
+export class RelayKafka {
   private producer: Promise<ProducerPort> | undefined;
   private admin: Promise<AdminPort> | undefined;
 
