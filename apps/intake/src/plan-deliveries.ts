@@ -14,9 +14,6 @@ export interface DeliveryPlan {
   policy: PolicyConfig;
 }
 
-/** Where a policy is not configured at all: the product's default. */
-const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
-
 /** Decides by the site file alone; pure. A test lead keeps only sandbox destinations, a lead without consent only those that need none. */
 export function planDeliveries(site: Site, lead: Submission): DeliveryPlan {
   const rule = route(site, {
@@ -25,7 +22,7 @@ export function planDeliveries(site: Site, lead: Submission): DeliveryPlan {
     form: lead.formSlug,
     campaign: lead.campaignSlug,
   });
-  const policy = site.policies[rule?.policy ?? 'default'] ?? defaultPolicy;
+  const policy = site.policies[rule?.policy ?? 'default'] ?? site.policies.default;
   // A lead nobody planned for still has somebody who must look at it: the first owner of the site file.
   const owner = rule?.owner ?? Object.keys(site.owners)[0];
   const dead = (code: UnroutedCode): DeliveryPlan => ({ destinations: [unrouted], unrouted: code, owner, policy });

@@ -59,7 +59,7 @@ describe('notifier on real servers', () => {
       { match: { source: 'tester' }, destinations: ['sandbox-crm'], chat: 'real', policy: 'default' },
     ],
     destinations: {},
-    policies: {},
+    policies: { default: { name: 'default', attempts: 4, deadlineMs: 60_000, maxAgeMs: 60_000 } },
     channels: {
       sales: { name: 'sales', kind: 'telegram', apiUrl, token: { file: 'chat-token' }, chatId: '-1001', sandbox: true },
       real: { name: 'real', kind: 'telegram', apiUrl, token: { file: 'chat-token' }, chatId: '-2002', sandbox: false },

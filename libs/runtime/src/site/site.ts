@@ -76,7 +76,8 @@ export interface Site {
   sources: SourceConfig[];
   routing: RouteConfig[];
   destinations: Record<string, DestinationConfig>;
-  policies: Record<string, PolicyConfig>;
+  /** `default` always stands here, also where the file has none. */
+  policies: Record<string, PolicyConfig> & { default: PolicyConfig };
   channels: Record<string, ChannelConfig>;
   owners: Record<string, OwnerConfig>;
   limits: { bodyBytes: number };
