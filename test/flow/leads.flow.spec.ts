@@ -169,5 +169,5 @@ it('leaves no personal data outside the vault, the topic leads and the destinati
 }, 120_000);
 
 it('turns the scan red for a planted value in one log line', async () => {
-  await expect(stack.withPlantedLogLine(() => scanStack(stack.stack))).rejects.toThrow();
+  await expect(stack.withPlantedLogLine(() => scanStack(stack.stack))).rejects.toThrow('planted.log');
 }, 120_000);
