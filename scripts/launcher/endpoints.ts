@@ -9,6 +9,7 @@ export interface EndpointsInput {
   pidOf(app: string): number | undefined;
 }
 
+/** What `endpoints.json` says of a running instance; an app that does not run has no pid. */
 export function endpointsOf({ ports, connections, sourceKey, pidOf }: EndpointsInput): Endpoints {
   const sandbox = sandboxUrls(ports);
   const internal = Object.fromEntries(services.map((service) => [service, internalUrl(ports, service)]));

@@ -31,6 +31,7 @@ export async function claimRunDir(runDir: string): Promise<void> {
   rmSync(endpoints, { force: true });
 }
 
+/** Gives the directory back: another launcher may claim it. */
 export function releaseRunDir(runDir: string): void {
   rmSync(runPaths(runDir).lock, { force: true });
 }

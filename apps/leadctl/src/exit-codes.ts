@@ -14,6 +14,7 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, found: 3, unreachable: 
 /** System errors of a connection that did not come about. */
 const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '57P03']);
 
+/** The exit code that an error stands for; 1 for one that nobody foresaw. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigError) return exitCodes.usage;
   if (error instanceof SchemaRefused) return exitCodes.found;

@@ -7,6 +7,7 @@ export interface Output {
   table(lines: readonly Line[], empty: string): void;
 }
 
+/** Prints tables, or with `json` documents, to `write` (default: standard output). */
 export function createOutput(json: boolean, write: (text: string) => void = (text) => process.stdout.write(text)): Output {
   return {
     table: (lines, empty) => write(json ? `${JSON.stringify(lines, null, 2)}\n` : `${lines.length === 0 ? empty : textTable(lines)}\n`),

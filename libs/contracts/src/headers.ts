@@ -21,5 +21,3 @@ export const headers = {
   traceparent: 'traceparent',
   tracestate: 'tracestate',
 } as const;
-
-export const maxHeaderBytes = 4096;

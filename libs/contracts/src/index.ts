@@ -11,7 +11,7 @@ export {
   LeadSubmittedEvent,
   type OperationResult,
 } from './generated/events.js';
-export { headers, maxHeaderBytes } from './headers.js';
+export { headers } from './headers.js';
 export { operationKey, resolutionName, resolutionNamespace, unrouted } from './keys.js';
 export type { LeadPayload, VaultReadItem } from './lead-payload.js';
 export { type DeliveryState, deliveryState, finalStates, isFinal, type OperationState, operationStates } from './states.js';

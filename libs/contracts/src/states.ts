@@ -40,6 +40,7 @@ export function deliveryState(operations: readonly OperationState[]): DeliverySt
 /** States that no wake-up changes any more; only an approved item or a person's evidence does. */
 export const finalStates = ['succeeded', 'dead', 'expired', 'discarded', 'erased'] as const satisfies readonly OperationState[];
 
+/** Whether a state is one of `finalStates`. */
 export function isFinal(state: OperationState): boolean {
   return (finalStates as readonly string[]).includes(state);
 }

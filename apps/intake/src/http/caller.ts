@@ -14,6 +14,7 @@ export interface Caller {
 
 const callers = new WeakMap<FastifyRequest, Caller>();
 
+/** Notes who sends a request, for every later step of it. */
 export function setCaller(request: FastifyRequest, caller: Caller): void {
   callers.set(request, caller);
 }

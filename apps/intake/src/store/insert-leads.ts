@@ -109,10 +109,12 @@ export async function insertLeads(db: Sql, leads: readonly NewLead[]): Promise<{
   return { repeated: new Set(row?.repeated), now: row?.now };
 }
 
+/** The deliveries of a batch, each with the place of its lead. */
 export function deliveriesOf(leads: readonly NewLead[]): OfLead<NewDelivery>[] {
   return leads.flatMap(({ deliveries }, index) => deliveries.map((delivery) => ({ ...delivery, lead: index + 1 })));
 }
 
+/** The records beside lead.accepted of a batch, each with the place of its lead. */
 export function outboxOf(leads: readonly NewLead[]): OfLead<OutboxRow>[] {
   return leads.flatMap(({ outbox }, index) => outbox.map((row) => ({ ...row, lead: index + 1 })));
 }

@@ -7,6 +7,7 @@ export function bodyProblems(issues: readonly z.core.$ZodIssue[], body: unknown)
   return issues.flatMap((issue) => fieldProblems(issue, body));
 }
 
+/** Whether a parsed JSON value is an object: no array, not null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

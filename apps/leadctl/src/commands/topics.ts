@@ -11,6 +11,7 @@ export interface TopicsOptions {
   replication?: number;
 }
 
+/** Creates what is missing and names what differs. @throws see applyTopics */
 export async function applyAllTopics({ admin, destinations, replication }: TopicsOptions): Promise<TopologyReport> {
   const copies = replication ?? Math.min(wantedReplication, await admin.brokerCount());
   return applyTopics({ admin, destinations, replication: copies });

@@ -62,6 +62,7 @@ export class ChatStore {
   }
 }
 
+/** The first lead reference in a text. */
 export function leadRefIn(text: string): string | undefined {
   return /\bL-[0-9A-Z]{16}\b/i.exec(text)?.[0];
 }

@@ -11,6 +11,7 @@ const reasons: Record<number, string> = {
 };
 const defaultRetryAfterSeconds = 1;
 
+/** The answer to a refused call, with Telegram's words for the status unless others are given. */
 export function telegramError(status: number, description = reasons[status] ?? `status ${status}`): Answer {
   return { status, body: { ok: false, error_code: status, description } };
 }

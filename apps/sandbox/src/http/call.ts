@@ -36,6 +36,7 @@ export interface Witness {
 const maxBodyBytes = 1_048_576;
 const noQuery = new URLSearchParams();
 
+/** First segment, the path below it, and the query of a request's URL. */
 export function splitUrl(url: string): { base: string; path: string; query: URLSearchParams } {
   const mark = url.indexOf('?');
   const full = mark === -1 ? url : url.slice(0, mark);
@@ -61,6 +62,7 @@ export function readBody(req: IncomingMessage, done: (body: string | undefined) 
   req.on('end', () => done(bytes > maxBodyBytes ? undefined : Buffer.concat(chunks).toString('utf8')));
 }
 
+/** Sends an answer unless the connection is gone or was answered already. */
 export function sendAnswer(res: ServerResponse, answer: Answer): void {
   if (res.destroyed || res.writableEnded) return;
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
