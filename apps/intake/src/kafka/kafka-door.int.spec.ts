@@ -171,7 +171,8 @@ describe('the topic leads', () => {
     expect(refused).toMatchObject({ class: 'conflict', code: 'idempotency_conflict', source: 'website' });
   });
 
-  it('keeps hostile values from stopping it', async () => {
+  it('refuses hostile values by name, without being stopped', async () => {
+    const from = sent;
     const hostile = [
       submitted({ message: 'A\u0000b' }),
       submitted({ submitted_at: new Date(4.5e15) }),
@@ -183,6 +184,14 @@ describe('the topic leads', () => {
     await send(...hostile.map(encoded), encoded(good));
     await allCommitted();
     expect((await journeyOf(good.source_event_id)).json).toMatchObject({ status: 'accepted' });
+    const refused = await reject('record_offset >= $1', from);
+    expect(refused.map((row) => row.errors.map(({ field }: { field: string }) => field))).toEqual([
+      ['message'],
+      ['submitted_at'],
+      ['submitted_at', 'consent.at'],
+      ['source_event_id'],
+      ['custom.__proto__'],
+    ]);
   });
 
   it('continues the trace of a trusted source and begins one for another', async () => {

@@ -55,6 +55,9 @@ export function normalise(raw: RawSubmission, source: SourceConfig): NormalisedS
   return check.errors.length === 0 ? { ok: true, submission } : { ok: false, errors: check.errors };
 }
 
+/** A later year has no RFC 3339 form. */
+const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** Gathers what is wrong, field by field; each method gives the value on, so that one pass finds every problem. */
 class FieldChecks {
   readonly errors: FieldProblem[] = [];
@@ -74,7 +77,7 @@ class FieldChecks {
 
   date(field: string, date: Date | null): Date | undefined {
     if (date === null) return undefined;
-    if (Number.isNaN(date.getTime())) {
+    if (!(date.getTime() >= 0 && date.getTime() <= lastTimeMs)) {
       this.errors.push({ field, problem: 'is not a time', fix: 'Send a time between the years 1970 and 9999.' });
     }
     return date;
