@@ -19,6 +19,7 @@ export {
   dlqTopic,
   type GroupSpec,
   groups,
+  longestDeadlineMs,
   type RetryTier,
   replayTopic,
   retryTierMs,

@@ -25,6 +25,10 @@ export const replayTopic = (topic: string, group: string): string => `${topic}.$
 
 const hour = 3_600_000;
 const day = 24 * hour;
+const acceptedRetentionMs = 8 * day;
+
+/** A deadline may not be longer: `lead.accepted` has to outlive it by 7 days, the horizon of recovery. */
+export const longestDeadlineMs = acceptedRetentionMs - 7 * day;
 
 export interface TopicSpec {
   readonly name: string;
@@ -56,7 +60,7 @@ export function topology(destinations: readonly string[]): { topics: TopicSpec[]
   return {
     topics: [
       { name: topics.leads, partitions: 6, retentionMs: day },
-      { name: topics.leadAccepted, partitions: 6, retentionMs: 8 * day },
+      { name: topics.leadAccepted, partitions: 6, retentionMs: acceptedRetentionMs },
       { name: topics.leadResolved, partitions: 6, retentionMs: 8 * day },
       { name: topics.intakeDlq, partitions: 1, retentionMs: 30 * day },
       ...writers.flatMap((group) => side(topics.leadAccepted, group)),

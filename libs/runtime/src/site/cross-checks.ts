@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unrouted } from '#contracts';
+import { longestDeadlineMs, unrouted } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
 import { duration } from './site-schema.js';
 
@@ -65,13 +65,18 @@ export function crossCheck(document: unknown): ConfigProblem[] {
       fix: 'Give the destination another name',
     }),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),
-    ...Object.entries(site.policies).flatMap(([name, { deadline, max_age: maxAge }]) =>
-      when(deadline > maxAge, {
+    ...Object.entries(site.policies).flatMap(([name, { deadline, max_age: maxAge }]) => [
+      ...when(deadline > maxAge, {
         path: `policies.${name}.max_age`,
         problem: 'is shorter than the deadline',
         fix: 'Make it at least as long as deadline',
       }),
-    ),
+      ...when(deadline > longestDeadlineMs, {
+        path: `policies.${name}.deadline`,
+        problem: 'is longer than the retention of lead.accepted less 7 days',
+        fix: `Make it at most ${longestDeadlineMs / 3_600_000}h`,
+      }),
+    ]),
   ];
 }
 

@@ -172,6 +172,7 @@ describe('a site file', () => {
       'destinations.sandbox-marketing.connect_timeout_ms',
     ],
     ['a deadline beyond the age limit', 'max_age: 7d', 'max_age: 10m', 'policies.strict.max_age'],
+    ['a deadline that lead.accepted would not outlive', 'deadline: 15m', 'deadline: 25h', 'policies.strict.deadline'],
     ['no source at all', good.slice(1, good.indexOf('routing:')), 'sources: []\n', 'sources'],
     ['a destination name that is no part of a topic name', 'sandbox-marketing:', 'Sandbox.Marketing:', 'destinations.Sandbox.Marketing'],
     ['a base URL without scheme', `\${CRM_URL}`, 'crm.example.test', 'destinations.sandbox-crm.base_url'],
