@@ -102,8 +102,8 @@ describe('a site file', () => {
     ['7d', 604_800_000],
     ['250ms', 250],
   ])('reads the duration %s', (text, ms) => {
-    const site = parseSite(good.replace('deadline: 15m', `deadline: ${text}`), env);
-    expect(site.policies.strict?.deadlineMs).toBe(ms);
+    const site = parseSite(good.replace('max_age: 7d', `max_age: ${text}`).replace('deadline: 15m', 'deadline: 200ms'), env);
+    expect(site.policies.strict?.maxAgeMs).toBe(ms);
   });
 
   it.each(['15', '15 m', '-1h', '1.5h', 'soon', '1w'])('refuses the duration %s', (text) => {
