@@ -12,6 +12,8 @@ export interface InfrastructureOptions {
   ports: Ports;
   progress(line: string): void;
   run(program: Program): Promise<void>;
+  runOnce(program: Program): Promise<void>;
+  signal: AbortSignal;
   /** Told as soon as the database can be used, while other parts may still start. */
   onDatabase(databaseUrl: string): void;
   /** Told before containers are made, so that they are found again whatever happens. */
@@ -59,7 +61,7 @@ async function start(
 ): Promise<Partial<Connections>> {
   // The compose file ties its registry to its own database, so it serves all three parts or none.
   if (parts.size === 3 && dockerUsable()) return startCompose(options);
-  const { runDir, ports, progress, run } = options;
+  const { runDir, ports, progress, run, runOnce, signal } = options;
   const onDatabase = parts.has('postgres') ? options.onDatabase : undefined;
   progress(`Starting ${[...parts].join(', ')} on this machine`);
   const { data: dir, logs: logDir } = runPaths(runDir);
@@ -70,6 +72,8 @@ async function start(
     ports,
     progress,
     run,
+    runOnce,
+    signal,
     ...(onDatabase === undefined ? {} : { onDatabase }),
     sharedBuffersMb: 16,
     ...(databaseUrl === undefined ? {} : { databaseUrl }),
@@ -94,7 +98,11 @@ async function startCompose({ root, runDir, ports, progress, onCompose, onDataba
     POSTGRES_PORT: String(ports.postgres),
     POSTGRES_PASSWORD: password,
   };
-  await compose(['--project-name', project, 'up', '--detach', '--wait', 'postgres', 'kafka', 'registry'], root, env);
+  await compose(['--project-name', project, 'up', '--detach', '--wait', 'postgres', 'kafka', 'registry'], root, env).catch(
+    (error: Error & { stderr?: string }) => {
+      throw new Error(`Docker could not start the infrastructure (LD_INFRA=embedded goes without it): ${error.stderr || error.message}`);
+    },
+  );
   const databaseUrl = `postgresql://postgres:${password}@127.0.0.1:${ports.postgres}/leads`;
   onDatabase(databaseUrl);
   return { kafkaBrokers: `127.0.0.1:${ports.kafka}`, schemaRegistry: registryUrl(ports.registry), databaseUrl };

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Connections, type Endpoints, type InfraPart, type RunState, runPaths, writeJsonFile } from '#testkit';
 import { endpointsOf } from './endpoints.js';
@@ -45,6 +46,7 @@ export class Instance {
   async start(): Promise<void> {
     const startedAt = performance.now();
     const { runDir, config, portBase } = this.options;
+    if (!existsSync(config)) throw new Error(`there is no site file ${config}: name another one with --config FILE`);
     await claimRunDir(runDir);
     this.claimed = true;
     const ports = portsFrom(portBase);
@@ -79,6 +81,8 @@ export class Instance {
         await supervisor.start(program, stages[program.name as InfraPart]);
         say(`  ${program.name} is ready`);
       },
+      runOnce: (program) => supervisor.runOnce(program),
+      signal: this.aborted.signal,
       onDatabase: (databaseUrl) => {
         migrated = job('migrate', { databaseUrl, kafkaBrokers: '', schemaRegistry: '' });
         // Its failure is reported where it is waited for.

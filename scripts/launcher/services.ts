@@ -52,10 +52,14 @@ export async function runJob(job: string, { root, logDir, surroundings, signal }
     signal,
   });
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
+  let complaint = '';
+  child.stderr.on('data', (text: Buffer) => {
+    complaint += text.toString();
+  });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
   await new Promise<void>((resolve) => log.end(resolve));
-  if (code !== 0) throw new Error(`leadctl ${job} ended with code ${code}:\n${lastLines(logFile, 20)}`);
+  if (code !== 0) throw new Error(`leadctl ${job} ended with code ${code}:\n${complaint.trimEnd() || lastLines(logFile, 20)}`);
 }

@@ -29,6 +29,17 @@ export class Supervisor {
     await child.start();
   }
 
+  /** Starts a program, waits until it is ready, and stops it. Throws when it fails. */
+  async runOnce(program: Program): Promise<void> {
+    try {
+      await this.start(program, 0);
+    } finally {
+      const entry = this.children.find(({ child }) => child.program === program);
+      await entry?.child.stop();
+      if (entry !== undefined) this.children.splice(this.children.indexOf(entry), 1);
+    }
+  }
+
   /** Process of a child, undefined when there is none of that name. */
   pid(name: string): number | undefined {
     return this.children.find(({ child }) => child.program.name === name)?.child.process?.pid;

@@ -18,20 +18,20 @@ const pom = (): string => join(projectRoot(), 'deploy', 'embedded', 'pom.xml');
 const jarsDir = (): string => cacheDir(`embedded-${createHash('sha256').update(readFileSync(pom())).digest('hex').slice(0, 12)}`);
 
 /** Jars of Kafka and the registry, fetched once per clone by Maven. Throws with Maven's last lines when that fails. */
-export async function embeddedJars(progress: Progress): Promise<EmbeddedJars> {
+export async function embeddedJars(progress: Progress, signal?: AbortSignal): Promise<EmbeddedJars> {
   const dir = jarsDir();
-  if (!existsSync(dir)) await download(dir, progress);
+  if (!existsSync(dir)) await download(dir, progress, signal);
   const registryJar = readdirSync(join(dir, 'registry')).find((file) => file.endsWith('-runner.jar'));
   if (registryJar === undefined) throw new Error(`${dir}/registry holds no *-runner.jar: remove ${dir} and start again`);
   return { kafkaClassPath: join(dir, 'kafka', '*'), registryJar: join(dir, 'registry', registryJar) };
 }
 
-async function download(dir: string, progress: Progress): Promise<void> {
+async function download(dir: string, progress: Progress, signal?: AbortSignal): Promise<void> {
   progress('Downloading Kafka and the schema registry through Maven (165 MB, once)');
   const partial = `${dir}.${process.pid}`;
   mkdirSync(partial, { recursive: true });
   try {
-    await runMaven(['-f', pom(), 'generate-resources', `-Dembedded.dir=${partial}`], progress);
+    await runMaven(['-f', pom(), 'generate-resources', `-Dembedded.dir=${partial}`], progress, signal);
     // Another process may have finished first; its folder is as good as ours.
     if (!existsSync(dir)) renameSync(partial, dir);
   } finally {
@@ -39,9 +39,12 @@ async function download(dir: string, progress: Progress): Promise<void> {
   }
 }
 
-function runMaven(args: string[], progress: Progress): Promise<void> {
+function runMaven(args: string[], progress: Progress, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const maven = spawn('mvn', ['--batch-mode', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const maven = spawn('mvn', ['--batch-mode', ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...(signal === undefined ? {} : { signal }),
+    });
     const last: string[] = [];
     let files = 0;
     const onText = (text: Buffer): void => {

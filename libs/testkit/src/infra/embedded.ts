@@ -25,6 +25,10 @@ export interface EmbeddedOptions {
   onDatabase?(databaseUrl: string): void;
   /** Starts the program, waits until it is ready, and keeps it as the caller sees fit. */
   run(program: Program): Promise<void>;
+  /** Starts the program, waits until it is ready, and stops it. */
+  runOnce(program: Program): Promise<void>;
+  /** Ends downloads. */
+  signal?: AbortSignal;
 }
 
 export interface Connections {
@@ -53,6 +57,7 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
         jvmOptions: jvm.archives.kafka,
         port: ports.kafka,
         controllerPort: ports.kafkaController,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
       }),
     );
   };
@@ -83,10 +88,10 @@ export async function startEmbedded(parts: ReadonlySet<InfraPart>, options: Embe
   };
 }
 
-async function prepareJvm({ progress }: EmbeddedOptions): Promise<{ java: string; jars: EmbeddedJars; archives: ClassArchives }> {
+async function prepareJvm(options: EmbeddedOptions): Promise<{ java: string; jars: EmbeddedJars; archives: ClassArchives }> {
   const java = javaCommand();
-  const jars = await embeddedJars(progress);
-  return { java, jars, archives: await classArchives(java, jars, progress) };
+  const jars = await embeddedJars(options.progress, options.signal);
+  return { java, jars, archives: await classArchives({ ...options, java, jars }) };
 }
 
 async function startPostgres({ dir, logDir, ports, run, sharedBuffersMb }: EmbeddedOptions): Promise<string> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,6 +17,8 @@ export interface KafkaOptions {
   /** Further options of the broker's JVM. */
   jvmOptions: string[];
   logFile: string;
+  /** Ends the preparation. */
+  signal?: AbortSignal;
 }
 
 // One node that is broker and controller. Replication factors of 1 because there is one; no wait before a group's first rebalance; short
@@ -74,10 +76,7 @@ export async function prepareKafka(options: KafkaOptions): Promise<Program> {
   writeFileSync(properties, serverProperties(options));
   writeFileSync(join(dir, 'log4j2.properties'), log4j);
   const base = [`-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`, '-Dlog4j2.disableJmx=true', '-cp', classPath];
-  if (!existsSync(join(dir, 'data', 'meta.properties'))) {
-    const archive = jvmOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile='));
-    await format(java, [...jvmFlags(128), ...archive, ...base], properties);
-  }
+  if (!existsSync(join(dir, 'data', 'meta.properties'))) await format(options, base, properties);
   return {
     name: 'kafka',
     command: java,
@@ -91,11 +90,15 @@ export async function prepareKafka(options: KafkaOptions): Promise<Program> {
   };
 }
 
-async function format(java: string, flags: string[], properties: string): Promise<void> {
+async function format({ dir, java, jvmOptions, signal }: KafkaOptions, base: string[], properties: string): Promise<void> {
+  // Kept, so that formatting that was cut short can be repeated, even beside one that still runs.
+  const idFile = join(dir, 'cluster-id');
+  if (!existsSync(idFile)) writeFileSync(idFile, randomBytes(16).toString('base64url'));
+  const archive = jvmOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile='));
   // The id may begin with a dash: only the form with "=" is safe.
-  const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
-  const args = [...flags, 'kafka.tools.StorageTool', 'format', clusterId, '-c', properties];
-  await promisify(execFile)(java, args).catch((error: Error) => {
+  const clusterId = `--cluster-id=${readFileSync(idFile, 'utf8')}`;
+  const tool = ['kafka.tools.StorageTool', 'format', clusterId, '--ignore-formatted', '-c', properties];
+  await promisify(execFile)(java, [...jvmFlags(128), ...archive, ...base, ...tool], { signal }).catch((error: Error) => {
     throw new Error(`Kafka's data folder could not be formatted: ${error.message}`);
   });
 }

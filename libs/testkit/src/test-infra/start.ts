@@ -41,15 +41,26 @@ export async function startTestInfra({ owner, progress }: { owner?: ProcessIdent
   for (const part of parts) rmSync(join(dir, part), { recursive: true, force: true });
   const base = await freePortRange(4);
   const programs: TestInfra['programs'] = [];
+  // Recorded from the first moment, so that a run that dies now leaves nothing that cannot be found.
+  const record = (): void => writeJsonFile(testInfraFile(), { programs, kafkaBrokers: '', schemaRegistry: '', databaseUrl: '' });
   const run = async (program: Program): Promise<void> => {
     const { child, identity } = await startProgram(program);
     // It outlives this process.
     child.unref();
     const { name, stopSignal, stopGraceMs } = program;
     programs.push({ name, identity, stopSignal, stopGraceMs });
-    writeJsonFile(testInfraFile(), { programs, kafkaBrokers: '', schemaRegistry: '', databaseUrl: '' });
-    await eventually(`${name} to be ready (log: ${program.logFile})`, () => isRunning(identity) && program.ready(), { timeoutMs: 90_000 });
+    record();
+    await eventually(`${name} to be ready (log: ${program.logFile})`, () => isRunning(identity) && program.ready(), { timeoutMs: 120_000 });
     progress(`${name} is ready`);
+  };
+  const runOnce = async (program: Program): Promise<void> => {
+    await run(program);
+    const [once] = programs.splice(
+      programs.findIndex(({ name }) => name === program.name),
+      1,
+    );
+    if (once !== undefined) await stopProcess(once.identity, once.stopSignal, once.stopGraceMs);
+    record();
   };
   const connections = await startEmbedded(new Set(['postgres', 'kafka', 'registry']), {
     dir,
@@ -58,6 +69,7 @@ export async function startTestInfra({ owner, progress }: { owner?: ProcessIdent
     sharedBuffersMb: 128,
     progress,
     run,
+    runOnce,
   });
   const infra: TestInfra = { ...(connections as Connections), programs, ...(owner === undefined ? {} : { owner }) };
   writeJsonFile(testInfraFile(), infra);
