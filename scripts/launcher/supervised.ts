@@ -122,6 +122,7 @@ export class Supervised {
       return this.revive();
     }
     if (await this.becomesReady()) this.surround.say(`${name} is ready again`);
+    else if (!this.ended && !this.stopping) this.surround.say(`${name} runs again but is not ready yet`);
   }
 
   private nextPauseMs(): number {
