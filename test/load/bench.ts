@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import type { BenchReport, BenchResult } from './report.js';
 
 /**
  * `npm run bench`: runs every benchmark in turn, each in its own process and with its baseline in the same run, and writes docs/benchmarks.md.
- * `npm run bench -- relay` runs one and prints it. Nothing here fails on a figure; a benchmark that cannot run does.
+ * `npm run bench -- relay` runs one anew; the page keeps the last report of the others. Nothing here fails on a figure; a benchmark that cannot run does.
  */
 const benches = ['intake', 'relay', 'consumer', 'crm-writer', 'idle'] as const;
 const wanted = process.argv.slice(2).filter((name) => !name.startsWith('-'));
@@ -14,19 +14,17 @@ const root = process.cwd();
 const folder = join(root, '.cache', 'bench');
 mkdirSync(folder, { recursive: true });
 
-const reports: BenchReport[] = [];
+const fileOf = (bench: string): string => join(folder, `${bench}.json`);
+const reportOf = (bench: string): BenchReport => JSON.parse(readFileSync(fileOf(bench), 'utf8')) as BenchReport;
+
 for (const bench of benches.filter((name) => wanted.length === 0 || wanted.includes(name))) {
-  const file = join(folder, `${bench}.json`);
   console.log(`\n== ${bench}`);
-  const { status } = spawnSync(process.execPath, ['--expose-gc', join(root, 'dist', 'test', 'load', `${bench}-bench.js`), file], {
-    stdio: 'inherit',
-  });
+  const script = join(root, 'dist', 'test', 'load', `${bench}-bench.js`);
+  const { status } = spawnSync(process.execPath, ['--expose-gc', script, fileOf(bench)], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
-  const report = JSON.parse(readFileSync(file, 'utf8')) as BenchReport;
-  reports.push(report);
-  for (const result of report.results) console.log(line(result));
+  for (const result of reportOf(bench).results) console.log(line(result));
 }
-if (wanted.length === 0) writeFileSync(join(root, 'docs', 'benchmarks.md'), page(reports));
+writeFileSync(join(root, 'docs', 'benchmarks.md'), page(benches.filter((name) => existsSync(fileOf(name))).map(reportOf)));
 
 function line({ what, ours, baseline, ratio, goal, unit }: BenchResult): string {
   const against = baseline === undefined ? '' : ` against ${format(baseline)}`;
