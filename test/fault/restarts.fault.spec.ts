@@ -17,7 +17,7 @@ afterAll(async () => {
 }, 60_000);
 
 it.each(['kafka', 'postgres', 'registry'] as const)(
-  'loses no lead and doubles none while %s is killed and started again',
+  'loses no lead and doubles none while %s goes away and comes back',
   async (part) => {
     const { sandbox, intake, upstream } = open;
     const before = await sandbox.crmStats();

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ import { IntakeClient, leadBody } from '../support/traffic.js';
 /** The commands of the README: start, post, stop, start again on the kept data, two instances, reset. */
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'lead-delivery-'));
+// PostgreSQL runs as a user of its own where the tests run as root; a folder that it may not enter would send its data elsewhere.
+chmodSync(folder, 0o755);
 const one = { dir: join(folder, 'one'), port: '9300' };
 const two = { dir: join(folder, 'two'), port: '9400' };
 
