@@ -12,7 +12,8 @@ if (foreign.length > 0) {
   console.error(`${runDir} holds what no instance wrote (${foreign.slice(0, 3).join(', ')}): nothing was removed`);
   process.exit(1);
 }
-await stopInstance(runDir, { root: projectRoot(), forget: true });
+const there = existsSync(runDir);
+const stopped = await stopInstance(runDir, { root: projectRoot(), forget: true });
 for (const dir of displacedDataOf(runPaths(runDir).data)) rmSync(dir, { recursive: true, force: true });
 rmSync(runDir, { recursive: true, force: true });
-console.log(`Removed ${runDir}`);
+console.log(there ? `${stopped ? 'Stopped the instance and removed' : 'Removed'} ${runDir}` : `There is no ${runDir}`);

@@ -85,7 +85,7 @@ function runDetached(options: StartOptions): Promise<void> {
 }
 
 async function failed(reason: string): Promise<never> {
-  const failure = `\nNot running: ${reason}`;
+  const failure = `\nNot started: ${reason}`;
   console.error(failure);
   await tellParent({ failure });
   process.exit(1);
