@@ -42,8 +42,17 @@ export function decide(outcome: Outcome, context: DecideContext): Verdict {
   }
 }
 
-/** What the destination asked for, plus up to a second so that waiting callers do not return together; our own backoff where longer. */
+/**
+ * The longest a destination can make its group wait by asking. Until holds have a state of their own the whole group waits with the delivery,
+ * and one mistaken `Retry-After` of an hour would cost every lead behind it its deadline.
+ */
+const longestAskedMs = 300_000;
+
+/**
+ * What the destination asked for, at most five minutes, plus up to a second so that waiting callers do not return together; our own backoff
+ * where longer.
+ */
 function delayMs({ afterMs = 0 }: Outcome, { attempt, random }: DecideContext): number {
-  const asked = afterMs > 0 ? Math.ceil(afterMs) + Math.floor(random * 1_000) : 0;
+  const asked = afterMs > 0 ? Math.ceil(Math.min(afterMs, longestAskedMs)) + Math.floor(random * 1_000) : 0;
   return Math.max(asked, fullJitterMs(attempt, random));
 }

@@ -206,6 +206,15 @@ describe('bytes that carry no event', () => {
     expect(reasonOf(codec, LeadAcceptedEvent, bytes)).toBe(reason);
   });
 
+  it('finds text that is not UTF-8 undecodable, and lets a replacement character of the producer pass', () => {
+    const bytes = codec.encode(LeadSubmittedEvent, { ...leadEvent, message: 'QQQQ' });
+    const broken = Buffer.from(bytes);
+    broken.set([0xff, 0xfe], bytes.indexOf('QQQQ'));
+    expect(reasonOf(codec, LeadSubmittedEvent, broken)).toBe('undecodable');
+    const own = { ...leadEvent, message: '\uFFFD?' };
+    expect(codec.decode(LeadSubmittedEvent, codec.encode(LeadSubmittedEvent, own))).toMatchObject({ message: '\uFFFD?' });
+  });
+
   it('finds truncated and trailing bytes undecodable', () => {
     const bytes = codec.encode(LeadSubmittedEvent, leadEvent);
     expect(reasonOf(codec, LeadSubmittedEvent, bytes.subarray(0, -3))).toBe('undecodable');

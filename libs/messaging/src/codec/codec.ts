@@ -107,14 +107,17 @@ class Contract {
   read(id: number, body: Buffer, schema?: string): unknown {
     const reader = this.readers.get(id) ?? this.addReader(id, schema as string);
     if (reader instanceof DecodeError) throw reader;
+    let value: unknown;
     try {
-      return this.type.fromBuffer(body, reader.resolver);
+      value = this.type.fromBuffer(body, reader.resolver);
     } catch (error) {
       throw this.undecodable(
         id,
         explain(error, () => inexactFields(reader.schema, body)),
       );
     }
+    if (replacedText(value, body)) throw this.undecodable(id, 'a text is not valid UTF-8');
+    return value;
   }
 
   private addReader(id: number, schema: string): Reader | DecodeError {
@@ -135,6 +138,28 @@ class Contract {
   private undecodable(id: number, why: string): DecodeError {
     return new DecodeError('undecodable', `${this.event.name}, schema id ${id}: ${why}`);
   }
+}
+
+const replacement = '\uFFFD';
+const replacementBytes = Buffer.from(replacement);
+
+/**
+ * True when decoding put U+FFFD where the bytes hold something else: two ids that differ in one bad byte would become one. A replacement
+ * character that the producer wrote itself stands in the bytes and passes.
+ */
+function replacedText(value: unknown, body: Buffer): boolean {
+  let left = replacements(value);
+  for (let at = body.indexOf(replacementBytes); left > 0 && at !== -1; at = body.indexOf(replacementBytes, at + 3)) left -= 1;
+  return left > 0;
+}
+
+/** Replacement characters in all texts of a decoded value. */
+function replacements(value: unknown): number {
+  if (typeof value === 'string') return value.includes(replacement) ? value.split(replacement).length - 1 : 0;
+  if (typeof value !== 'object' || value === null || value instanceof Date || Buffer.isBuffer(value)) return 0;
+  let count = 0;
+  for (const [key, inner] of Object.entries(value)) count += replacements(key) + replacements(inner);
+  return count;
 }
 
 /** Id under which our own records go out: the newest registration of the contract's version. */
