@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
+import { identify, runningTestInfra, startTestInfra, stopTestInfra } from '#testkit';
 import type { BenchReport, BenchResult } from './report.js';
 
 /**
@@ -17,13 +18,19 @@ mkdirSync(folder, { recursive: true });
 const fileOf = (bench: string): string => join(folder, `${bench}.json`);
 const reportOf = (bench: string): BenchReport => JSON.parse(readFileSync(fileOf(bench), 'utf8')) as BenchReport;
 
+const startedHere = runningTestInfra() === undefined;
+await startTestInfra({ owner: identify(process.pid), progress: (text) => console.log(text) });
 for (const bench of benches.filter((name) => wanted.length === 0 || wanted.includes(name))) {
   console.log(`\n== ${bench}`);
   const script = join(root, 'dist', 'test', 'load', `${bench}-bench.js`);
   const { status } = spawnSync(process.execPath, ['--expose-gc', script, fileOf(bench)], { stdio: 'inherit' });
-  if (status !== 0) process.exit(status ?? 1);
+  if (status !== 0) {
+    process.exitCode = 1;
+    break;
+  }
   for (const result of reportOf(bench).results) console.log(line(result));
 }
+if (startedHere) await stopTestInfra();
 writeFileSync(join(root, 'docs', 'benchmarks.md'), page(benches.filter((name) => existsSync(fileOf(name))).map(reportOf)));
 
 function line({ what, ours, baseline, ratio, goal, unit }: BenchResult): string {
