@@ -6,7 +6,7 @@ const problems = (text: string, file = 'docs/page.md') =>
 
 describe('the hygiene of a committed text', () => {
   it('accepts ordinary text, relative paths and fictional people', () => {
-    expect(problems('see ./work/list, {root}/work/ and https://site.example.test/root/\nada@example.test')).toEqual([]);
+    expect(problems('see ./home/list, {root}/home/ and https://site.example.test/root/\nada@example.test')).toEqual([]);
     expect(problems("import x from '@types/node'; // node@24.1.0, postgres://ld:pw@127.0.0.1:5432/ld")).toEqual([]);
   });
 
