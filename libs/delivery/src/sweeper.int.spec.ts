@@ -44,7 +44,7 @@ describe('the sweeper', () => {
     db.sql('rig.wake_rows', `SELECT headers, value, key FROM outbox WHERE topic = 'wake' ORDER BY id`, []);
   const waitingDelivery = async (): Promise<RigEvent> => {
     const crm = new RigCrm();
-    crm.behave = () => ({ kind: 'throttled', code: 'http_429', afterMs: 3_600_000 });
+    crm.behave = () => ({ kind: 'throttled', code: 'http_429', afterMs: 300_000 });
     const process = startProcess({ db, crm });
     const [event] = newEvents(1) as [RigEvent];
     const one = received(event, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01');
@@ -56,14 +56,14 @@ describe('the sweeper', () => {
 
   it('wakes nothing that is not overdue', async () => {
     await waitingDelivery();
-    await advance(3_500_000);
+    await advance(290_000);
     await newSweeper(db, true).sweep();
     expect(await wakeHeaders()).toHaveLength(0);
   });
 
   it('wakes an overdue delivery with its own bytes and trace, once a minute at most', async () => {
     const event = await waitingDelivery();
-    await advance(3_620_000);
+    await advance(320_000);
     await newSweeper(db, true).sweep();
     await newSweeper(db, true).sweep();
     const [first, ...more] = await wakeHeaders();
@@ -75,25 +75,25 @@ describe('the sweeper', () => {
       'ld-destinations': 'rig',
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     });
-    expect(Number(first?.headers['ld-not-before'])).toBeGreaterThan(Date.now() + 3_600_000);
-    await advance(3_670_000);
+    expect(Number(first?.headers['ld-not-before'])).toBeGreaterThan(Date.now() + 300_000);
+    await advance(370_000);
     await newSweeper(db, true).sweep();
     expect(await wakeHeaders()).toHaveLength(1);
-    await advance(3_690_000);
+    await advance(390_000);
     await newSweeper(db, true).sweep();
     expect(await wakeHeaders()).toHaveLength(2);
   });
 
   it('lets one process sweep at a time', async () => {
     await waitingDelivery();
-    await advance(3_620_000);
+    await advance(320_000);
     await Promise.all(Array.from({ length: 6 }, () => newSweeper(db, true).sweep()));
     expect(await wakeHeaders()).toHaveLength(1);
   });
 
   it('leaves rows of destinations that are not configured alone', async () => {
     await waitingDelivery();
-    await advance(3_620_000);
+    await advance(320_000);
     const lines: unknown[] = [];
     const logger = { warn: (fields: unknown) => lines.push(fields) } as never;
     await new Sweeper({ db, target: () => undefined, relayWake: () => {}, logger }).sweep();

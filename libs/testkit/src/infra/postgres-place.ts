@@ -1,5 +1,17 @@
 import { createHash } from 'node:crypto';
-import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { identify } from '../process/identity.js';
 
@@ -34,13 +46,22 @@ function reachableDir(dir: string, user: User): string {
   if (canEnter(dirname(dir), user)) return dir;
   removeOrphans();
   const place = hiddenPlace(dir);
+  const link = `${dir}.moved-to`;
+  // The link goes with the instance. Data without one is of an instance that was removed, and its password went too.
+  if (!isLink(link) && existsSync(place)) {
+    if (serverRuns(join(place, 'data', 'postmaster.pid')))
+      throw new Error(`PostgreSQL of a removed instance still runs on ${place}: stop it`);
+    rmSync(place, { recursive: true });
+  }
   mkdirSync(place, { recursive: true, mode: 0o700 });
   chownSync(place, user.uid, user.gid);
   writeFileSync(join(place, 'origin'), dirname(dir));
   mkdirSync(dirname(dir), { recursive: true });
-  if (!existsSync(`${dir}.moved-to`)) symlinkSync(place, `${dir}.moved-to`);
+  if (!isLink(link)) symlinkSync(place, link);
   return join(place, 'data');
 }
+
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 /** Removes data whose instance was removed without a reset (a temporary folder, for instance) and whose server does not run. */
 function removeOrphans(): void {
