@@ -17,7 +17,15 @@ export const headers = {
   /** Why a record went to a dead-letter topic, and where the sealed original is kept. */
   errorClass: 'ld-error-class',
   errorCode: 'ld-error-code',
+  /** HTTP status of the last answer, where there was one. */
+  errorStatus: 'ld-error-status',
   errorRef: 'ld-error-ref',
+  /** Of a dead letter: the operation that failed, its calls so far, and when the lead was first seen (epoch milliseconds). */
+  operationKey: 'ld-operation-key',
+  attempts: 'ld-attempts',
+  firstSeenAt: 'ld-first-seen-at',
+  /** On replay topics alone: the signed permission for one item of an approved batch. */
+  replayPermit: 'ld-replay-permit',
   traceparent: 'traceparent',
   tracestate: 'tracestate',
 } as const;

@@ -15,6 +15,8 @@ export const groups = {
   intake: 'intake',
   intakeStates: 'intake.states',
   notifier: 'notifier',
+  /** Brings every dead-letter topic into the operator's table. */
+  operatorDlq: 'operator.dlq',
   crmWriter: (destination: string): string => `crm-writer.${destination}`,
 } as const;
 
@@ -67,6 +69,14 @@ export function topology(destinations: readonly string[]): { topics: TopicSpec[]
       ...side(topics.leadResolved, groups.notifier),
     ],
     groups: [
+      {
+        group: groups.operatorDlq,
+        topics: [
+          topics.intakeDlq,
+          ...writers.map((group) => dlqTopic(topics.leadAccepted, group)),
+          dlqTopic(topics.leadResolved, groups.notifier),
+        ],
+      },
       { group: groups.intake, topics: [topics.leads] },
       { group: groups.intakeStates, topics: [topics.leadResolved] },
       ...writers.map((group) => consumed(topics.leadAccepted, group)),

@@ -2,9 +2,10 @@
  * Tables of the delivery engine, for a service's own schema (which has `clock_now()`).
  *
  * - `delivery` is the inbox and the unit of lease, wake-up and replay. The lease is (attempt_id, lease_until); whoever's attempt id stands
- *   here may record. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
+ *   here may record. `raised_at`: it stayed uncertain so long that its owner was told. `original_deadline_at`: before an approved item set anew. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
  * - `operation` hangs under it by `operation_keys`, in declared order. `sending_at` stands where a request without native idempotency may
  *   have left.
+ *   `attempts_before`: calls before the last approved item, which brings a new allowance. `absences`: lookups in a row that found nothing.
  * - `attempt` is only ever appended to. `late`: the answer came after the lease was lost.
  *
  * No foreign keys: each costs a lookup per row, and the rows are written together by one statement. Operation keys compare by bytes.
@@ -20,6 +21,9 @@ CREATE TABLE delivery (
   woken_at timestamptz,
   claims integer NOT NULL DEFAULT 1,
   generation integer NOT NULL DEFAULT 1,
+  replay_item uuid,
+  original_deadline_at timestamptz,
+  raised_at timestamptz,
   submitted_at timestamptz NOT NULL,
   deadline_at timestamptz NOT NULL,
   claimed_at timestamptz NOT NULL,
@@ -47,6 +51,9 @@ CREATE TABLE operation (
   attempt_id uuid,
   sending_at timestamptz,
   attempts integer NOT NULL DEFAULT 0,
+  attempts_before integer NOT NULL DEFAULT 0,
+  absences smallint NOT NULL DEFAULT 0,
+  looked_up_at timestamptz,
   mapping_version integer,
   request_hash text,
   destination_ref text,

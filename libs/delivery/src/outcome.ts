@@ -38,6 +38,18 @@ interface Uncertain extends Answer {
   code: string;
 }
 
+/** The destination refuses our credentials or our rights: of all leads, or of this one alone (its own check call tells). */
+interface Auth extends Answer {
+  kind: 'auth';
+  code: string;
+}
+
+/** The destination holds this very operation already, under `ref`. */
+interface Duplicate extends Answer {
+  kind: 'duplicate';
+  ref: string;
+}
+
 interface Permanent extends Answer {
   kind: 'permanent';
   code: string;
@@ -53,6 +65,13 @@ interface Erased extends Answer {
  * What one call to a destination came to. Built by connectors and channels. `code` is a short word of the destination or of ours
  * (`timeout`, `http_503`): never free text, never personal data.
  */
-export type Outcome = Succeeded | Throttled | Transient | Uncertain | Permanent | Erased;
+export type Outcome = Succeeded | Duplicate | Throttled | Transient | Uncertain | Permanent | Auth | Erased;
+
+/** What a lookup by operation came to. `several` is never resolved by taking the first; `unknown`: it says nothing. */
+export type LookupResult =
+  | { kind: 'absent' }
+  | { kind: 'found'; ref: string }
+  | { kind: 'several'; refs: string[] }
+  | { kind: 'unknown'; code: string };
 
 export type OutcomeKind = Outcome['kind'];

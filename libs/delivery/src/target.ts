@@ -1,7 +1,7 @@
 import type { DeliveryState, FailureClass, LeadPayload, OperationState } from '#contracts';
 import type { ConsumedRecord, OutboxRow } from '#messaging';
 import type { TraceContext } from '#runtime';
-import type { Outcome } from './outcome.js';
+import type { LookupResult, Outcome } from './outcome.js';
 
 /** One destination action. Its key is stable over every attempt and replay. */
 export interface PlannedOperation {
@@ -23,6 +23,34 @@ export interface PlannedDelivery {
   needsVault: boolean;
   /** Test leads stay out of business metrics. */
   test: boolean;
+  /** Calls of one operation at most, by the lead's policy. */
+  attempts: number;
+  /** The operation that writes the person's record, and whose person it is (keyed hash): one writer per person and destination at a time. */
+  contact?: { kind: string; personKey: string };
+}
+
+/** When a request without an answer may be taken for not executed: after `timeout + maxExecution + searchLag`, by two lookups a lag apart. */
+export interface Verification {
+  /** How long the destination may still work on a request whose caller gave up. Default 60,000. */
+  maxExecutionMs: number;
+  /** Until a search finds what was written. Default 30,000. */
+  searchLagMs: number;
+  /** Unanswered for this long it is raised as `unverified_write`. Default 1,800,000. */
+  horizonMs: number;
+}
+
+/** Full-jitter exponential back-off: up to `baseMs` after the first call, twice as much after each, `capMs` at most. */
+export interface Backoff {
+  baseMs: number;
+  capMs: number;
+}
+
+export interface LookupContext {
+  eventId: string;
+  /** Keyed hash of the person, where the operation is the contact. */
+  personKey?: string;
+  trace?: TraceContext;
+  timeoutMs: number;
 }
 
 export interface PerformContext<E> {
@@ -76,9 +104,15 @@ export interface Target<E> {
   timeoutMs: number;
   /** True: repeating the same request with the same key has no second effect. */
   nativeIdempotency: boolean;
+  verification: Verification;
+  backoff: Backoff;
   /** `undefined`: not for this target; the record is settled. */
   plan(event: E): PlannedDelivery | undefined;
   perform(operation: PlannedOperation, context: PerformContext<E>): Promise<Outcome>;
+  /** Absent: nothing can be looked up here. Must not throw; `unknown` for a kind that cannot be. */
+  lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
+  /** A cheap call that proves credentials and reachability; absent: there is none. Must not throw. */
+  check?(): Promise<{ ok: boolean; code?: string }>;
   /** Outbox rows to be written together with the final state; none is fine. */
   resolved(delivery: ResolvedDelivery<E>): OutboxRow[];
 }

@@ -40,6 +40,7 @@ export { metrics, registry } from './metrics/metrics.js';
 export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
 export { KeyRing } from './sealing/key-ring.js';
 export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';
+export { type CrashPoint, crashPoint, crashPoints } from './service/crash-points.js';
 export type { Stoppable } from './service/drain.js';
 export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
 export { loadSite, parseSite } from './site/load-site.js';
