@@ -3,6 +3,8 @@ export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
 export type { Outcome, OutcomeKind } from './outcome.js';
+export type { Permit } from './permits/permit.js';
+export type { ReplayGate, ReplayVerdict } from './permits/replay-gate.js';
 export {
   type DeliveryStateItem,
   type OperationStateItem,
