@@ -1,3 +1,4 @@
+import { crashPoint } from '#runtime';
 import type { DueCommit } from './generation.js';
 
 export interface CommitterOptions {
@@ -40,6 +41,7 @@ export class Committer {
     if (due === undefined) return;
     try {
       await due.commit(due.offsets);
+      crashPoint('committed');
       due.done();
     } catch (error) {
       this.options.onFailure(error);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Logger, metrics, type ReadinessCheck } from '#runtime';
+import { crashPoint, type Logger, metrics, type ReadinessCheck } from '#runtime';
 import { Lanes } from './lanes.js';
 import { LateFloor } from './late-floor.js';
 import { OutboxSession, type SkippedRow } from './outbox-session.js';
@@ -197,7 +197,10 @@ export class OutboxRelay implements Relay {
   private async settle(session: OutboxSession): Promise<void> {
     const { published, parked } = this.publisher.takeSettled();
     try {
-      if (published.length > 0) await session.remove(published);
+      if (published.length > 0) {
+        await session.remove(published);
+        crashPoint('deleted');
+      }
       this.publisher.forget(published);
       for (const { row, reason } of parked) {
         await session.park(row, reason);

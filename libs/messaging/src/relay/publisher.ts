@@ -1,4 +1,4 @@
-import { type Logger, metrics } from '#runtime';
+import { crashPoint, type Logger, metrics } from '#runtime';
 import { ProduceRefused } from '../kafka/errors.js';
 import type { OutgoingRecord } from '../kafka/ports.js';
 import type { PartitionQueue } from './partition-queue.js';
@@ -151,6 +151,7 @@ export class Publisher {
     this.requests += 1;
     try {
       await this.options.send(records);
+      crashPoint('published');
       for (const [index, queue] of queues.entries()) this.passed(queue, batches[index] ?? []);
     } catch (error) {
       this.failed(queues, error);

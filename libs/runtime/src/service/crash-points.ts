@@ -10,6 +10,7 @@ export const crashPoints = [
   'published',
   'deleted',
   'settled',
+  'committed',
   'swept',
   'looked_up',
   'verified',
