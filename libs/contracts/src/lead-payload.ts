@@ -29,7 +29,13 @@ export interface LeadPayload {
   person_key: string;
 }
 
-/** One answer of POST /internal/v1/vault:read. 410: nothing is kept under this reference, or not any more. */
+/**
+ * One answer of POST /internal/v1/vault:read.
+ * - 200 with `consent_withdrawn`: nothing may go to a destination that requires consent
+ * - 410: nothing is kept under this reference, or not any more
+ * - 500: this row alone cannot be opened (`unreadable`: its key is missing or its bytes are damaged)
+ */
 export type VaultReadItem =
-  | { lead_ref: string; status: 200; revision: number; payload: LeadPayload }
-  | { lead_ref: string; status: 410; revision: number };
+  | { lead_ref: string; status: 200; revision: number; payload: LeadPayload; consent_withdrawn?: true }
+  | { lead_ref: string; status: 410; revision: number }
+  | { lead_ref: string; status: 500; revision: number; code: 'unreadable' };

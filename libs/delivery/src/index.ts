@@ -1,4 +1,21 @@
+export {
+  type AcceptedItem,
+  type AcceptedPage,
+  type BalanceSources,
+  balanceSources,
+  heldDestinations,
+} from './balance/balance-sources.js';
+export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
+export { takeBalance } from './balance/take-balance.js';
 export { type Claim, createClaim } from './claims.js';
+export {
+  type ContactLock,
+  type Contacts,
+  type ContactsOptions,
+  type ContactWrite,
+  createContacts,
+  type KnownContact,
+} from './contacts/index.js';
 export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';

@@ -1,0 +1,93 @@
+import type { DeliveryState } from '#contracts';
+
+/** The unit of the balance. */
+export interface DeliveryId {
+  event_id: string;
+  destination: string;
+}
+
+/** Where intake sees a delivery that its owner does not report. */
+export const intakePlaces = ['outbox', 'parked', 'young', 'overdue', 'claimed'] as const;
+/**
+ * - `outbox`: its record waits to be published, `parked`: its record cannot be published
+ * - `young`: announced so lately that nobody need have claimed it
+ * - `overdue`: announced long ago and claimed by nobody
+ * - `claimed`: its owner once had it
+ */
+export type IntakePlace = (typeof intakePlaces)[number];
+
+/** Everything that was said of one accepted delivery. */
+export interface DeliveryFacts extends DeliveryId {
+  /** What the owner reports; absent: it has no such delivery. `complete`: its operations are those it declared. */
+  owner?: { state: DeliveryState; complete: boolean };
+  /** Asked only where the owner reports none. */
+  intake?: IntakePlace;
+  /** The destination takes nothing at the moment. */
+  held: boolean;
+}
+
+/** The one place where a delivery is. */
+export type Place =
+  | { kind: 'found'; state: DeliveryState }
+  | { kind: 'incomplete' | 'outbox' | 'parked' | 'unclaimed_young' | 'unclaimed_held' | 'missing' };
+
+/** What was accepted against what was found. Every accepted delivery counts in exactly one of the fields below `accepted`. */
+export interface Balance {
+  /** Nothing is missing or incomplete. */
+  balanced: boolean;
+  /** End of the window and time of the left side, ISO 8601, intake's database clock. */
+  at: string;
+  accepted: number;
+  /** By the state that the owner reports. */
+  found: Partial<Record<DeliveryState, number>>;
+  outbox: number;
+  parked: number;
+  unclaimed_young: number;
+  unclaimed_held: number;
+  /** Found nowhere. */
+  missing: DeliveryId[];
+  /** The owner has them, but not all their operations. */
+  incomplete: DeliveryId[];
+}
+
+/** Decides where a delivery is. What the owner says goes before everything else. Pure. */
+export function placeOf({ owner, intake, held }: DeliveryFacts): Place {
+  if (owner) return owner.complete ? { kind: 'found', state: owner.state } : { kind: 'incomplete' };
+  if (intake === 'outbox' || intake === 'parked') return { kind: intake };
+  if (intake === 'young') return { kind: 'unclaimed_young' };
+  if (intake === 'overdue' && held) return { kind: 'unclaimed_held' };
+  return { kind: 'missing' };
+}
+
+/** Adds up the places of all accepted deliveries. Pure. */
+export function compareBalance(at: string, deliveries: readonly DeliveryFacts[]): Balance {
+  const balance: Balance = {
+    balanced: true,
+    at,
+    accepted: deliveries.length,
+    found: {},
+    outbox: 0,
+    parked: 0,
+    unclaimed_young: 0,
+    unclaimed_held: 0,
+    missing: [],
+    incomplete: [],
+  };
+  for (const delivery of deliveries) count(balance, delivery, placeOf(delivery));
+  balance.balanced = balance.missing.length === 0 && balance.incomplete.length === 0;
+  return balance;
+}
+
+function count(balance: Balance, { event_id, destination }: DeliveryFacts, place: Place): void {
+  switch (place.kind) {
+    case 'found':
+      balance.found[place.state] = (balance.found[place.state] ?? 0) + 1;
+      return;
+    case 'missing':
+    case 'incomplete':
+      balance[place.kind].push({ event_id, destination });
+      return;
+    default:
+      balance[place.kind] += 1;
+  }
+}
