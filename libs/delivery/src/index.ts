@@ -16,12 +16,33 @@ export {
   createContacts,
   type KnownContact,
 } from './contacts/index.js';
+export { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';
 export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
+export {
+  type Admission,
+  type AuthOutcome,
+  type AuthScope,
+  type BlockReason,
+  type BreakerPolicy,
+  createDestinationControl,
+  type DestinationControl,
+  type DestinationControlOptions,
+  type DestinationPolicy,
+  type HoldRequest,
+  heldDestinations,
+  holdDestination,
+  type Mode,
+  type Quota,
+  releaseDestination,
+} from './destination/index.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
 export type { Outcome, OutcomeKind } from './outcome.js';
+export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
 export type { Permit } from './permits/permit.js';
-export type { ReplayGate, ReplayVerdict } from './permits/replay-gate.js';
+export { loadPermitPrivateKey } from './permits/permit-keys.js';
+export { signPermit } from './permits/permit-token.js';
+export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export {
   type DeliveryStateItem,
   type OperationStateItem,
