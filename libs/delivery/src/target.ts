@@ -1,6 +1,7 @@
 import type { DeliveryState, FailureClass, LeadPayload, OperationState } from '#contracts';
 import type { ConsumedRecord, OutboxRow } from '#messaging';
 import type { TraceContext } from '#runtime';
+import type { KnownContact } from './contacts/contacts.js';
 import type { LookupResult, Outcome } from './outcome.js';
 
 /** One destination action. Its key is stable over every attempt and replay. */
@@ -62,6 +63,8 @@ export interface PerformContext<E> {
   pinned?: { requestHash: string; mappingVersion?: number };
   /** References of the delivery's operations that succeeded, by kind. */
   refs: Readonly<Record<string, string>>;
+  /** Of the operation `plan.contact.kind`: what is known of the person's record there. */
+  contact?: KnownContact;
   /** Context of the client span: what goes out as `traceparent`. */
   trace: TraceContext;
   /** min(configured, time left to the deadline), in milliseconds. */
@@ -109,6 +112,10 @@ export interface Target<E> {
   /** `undefined`: not for this target; the record is settled. */
   plan(event: E): PlannedDelivery | undefined;
   perform(operation: PlannedOperation, context: PerformContext<E>): Promise<Outcome>;
+  /** Names of the fields that the contact operation would write, never their values; needed where `plan.contact` is set. */
+  contactFields?(event: E, payload: LeadPayload | undefined): readonly string[];
+  /** True: this very call may be repeated without a key, because it changes a named record. It is neither marked nor ever `uncertain`. */
+  repeatable?(operation: PlannedOperation, contact: KnownContact | undefined): boolean;
   /** Absent: nothing can be looked up here. Must not throw; `unknown` for a kind that cannot be. */
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
   /** A cheap call that proves credentials and reachability; absent: there is none. Must not throw. */

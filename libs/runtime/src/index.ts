@@ -45,7 +45,18 @@ export type { Stoppable } from './service/drain.js';
 export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
 export { loadSite, parseSite } from './site/load-site.js';
 export { type RouteSubject, route } from './site/route.js';
-export type { ChannelConfig, DestinationConfig, OwnerConfig, PolicyConfig, RouteConfig, Site, SourceConfig } from './site/site.js';
+export type {
+  ChannelConfig,
+  DestinationConfig,
+  ErrorOutcome,
+  ErrorRule,
+  OwnerConfig,
+  PolicyConfig,
+  RouteConfig,
+  Site,
+  SourceConfig,
+  UpdateConfig,
+} from './site/site.js';
 export { siteJsonSchema } from './site/site-schema.js';
 export type { Attributes, AttributeValue, Span, SpanKind, SpanOptions } from './telemetry/span.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { failureClasses } from '#contracts';
 
 const refuse = (problem: string, fix: string) => ({ params: { problem, fix } });
 const slug = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
@@ -65,6 +66,25 @@ const rule = z.strictObject({
 
 const kind = z.string().regex(/^[a-z][a-z0-9_]{0,30}$/);
 
+const update = z.strictObject({
+  method: z.enum(['PATCH', 'PUT', 'POST']).default('PATCH'),
+  path: path.describe('Relative to base_url, with {ref}: the id that the destination gave the record.'),
+});
+
+const errorRule = z.strictObject({
+  status: z.number().int().min(200).max(599),
+  code: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/)
+    .optional()
+    .describe("The body's `code` or `error` (one word); absent: any."),
+  operation: kind.optional().describe('Absent: any.'),
+  outcome: z
+    .enum(['succeeded', 'duplicate', 'throttled', 'transient', 'uncertain', 'permanent', 'auth'])
+    .describe('transient: documented as not executed. duplicate: the body names the record it has already.'),
+  class: z.enum(failureClasses).optional().describe('Of outcome permanent; default permanent.'),
+});
+
 const destination = z.strictObject({
   connector: z.enum(['webhook']),
   primary: z.boolean().default(false).describe("The lead's notification is told on this destination's outcome."),
@@ -80,8 +100,36 @@ const destination = z.strictObject({
     .describe('URL template per operation, relative to base_url, with {person_key}, {external_id} or {lead_ref}.'),
   path: path.optional().describe('One path for all operations.'),
   paths: z.record(kind, path).optional().describe('Path per operation; default /<operation>s.'),
-  timeout_ms: z.number().int().min(1).max(120_000).default(10_000),
+  updates: z
+    .record(kind, update)
+    .default({})
+    .describe('How a contact that is known by its id is changed. Absent: it is posted like a new one, and the destination matches people.'),
+  protected_fields: z
+    .array(z.string().regex(/^[A-Za-z_][\w-]*(\.[\w-]+)*$/))
+    .default([])
+    .describe('Fields of a body (phone, custom.owner) that only people may write there. A lead that carries one is a dead letter.'),
+  errors: z.array(errorRule).default([]).describe('What its answers mean where that is not the usual; the first rule that fits counts.'),
+  check: path.optional().describe('A cheap GET that proves credentials and reachability.'),
+  timeout_ms: z.number().int().min(1).max(120_000).default(10_000).describe('Of one write, connect included.'),
   connect_timeout_ms: z.number().int().min(1).max(60_000).optional().describe('Default 2000, at most timeout_ms.'),
+  lookup_timeout_ms: z.number().int().min(1).max(120_000).optional().describe('Of one lookup or check. Default timeout_ms.'),
+  max_execution: duration.prefault('60s').describe('How long it may still work on a request whose caller gave up.'),
+  search_lag: duration.prefault('30s').describe('Until a lookup finds what was written.'),
+  uncertain_horizon: duration.prefault('30m').describe('Uncertain for this long, a write is raised to its owner.'),
+  key_retention: duration.prefault('24h').describe('How long a repeated Idempotency-Key gets its first answer.'),
+  backoff: z
+    .strictObject({ base: duration.prefault('15s'), cap: duration.prefault('5m') })
+    .prefault({})
+    .describe('Full jitter: up to base after the first call, doubled after each, up to cap.'),
+  breaker: z
+    .strictObject({ cool_down: duration.prefault('15s'), longest_cool_down: duration.prefault('60s') })
+    .prefault({})
+    .describe('How long a failing destination is left alone before it is probed; doubled while it fails.'),
+  retry_budget: z.number().min(0).max(1).default(0.2).describe('Share of requests that may be retries.'),
+  quota: z
+    .strictObject({ requests: z.number().int().min(1), per: duration })
+    .optional()
+    .describe('Requests that the destination allows in a period, over all processes.'),
   concurrency: z.number().int().min(1).max(1_000).default(64).describe('Calls in flight at most, per process.'),
 });
 

@@ -1,3 +1,4 @@
+import type { FailureClass } from '#contracts';
 import type { SecretRef } from '../config/secrets.js';
 
 /** Who may hand in leads, over HTTP or on the topic `leads`. Unique by (organization, id). */
@@ -41,10 +42,56 @@ export interface DestinationConfig {
   lookup: Record<string, string>;
   /** Path per operation kind, relative to baseUrl; every kind is present. */
   paths: Record<string, string>;
+  /** How a record that is known by its reference is changed, by operation kind; `{ref}` in the path. Absent: it is posted like a new one. */
+  updates: Record<string, UpdateConfig>;
+  /** Paths into a request's body (`phone`, `custom.owner`) that only people may write there. */
+  protectedFields: string[];
+  /** The destination's own meaning of its answers; the first rule that fits counts, before the general ones. */
+  errors: ErrorRule[];
+  /** Path of a cheap GET that proves credentials and reachability. */
+  check?: string;
+  /** Of one write, connect included. */
   timeoutMs: number;
+  /** Of one TCP (and TLS) connect. */
   connectTimeoutMs: number;
+  /** Of one lookup or check, connect included. */
+  lookupTimeoutMs: number;
+  /** How long the destination may still work on a request whose caller gave up. */
+  maxExecutionMs: number;
+  /** Until a lookup finds what was written. */
+  searchLagMs: number;
+  /** Uncertain for this long it is raised as `unverified_write`. */
+  uncertainHorizonMs: number;
+  /** How long a repeated Idempotency-Key gets its first answer. */
+  keyRetentionMs: number;
+  backoff: { baseMs: number; capMs: number };
+  breaker: { coolDownMs: number; longestCoolDownMs: number };
+  /** Share of requests that may be retries. */
+  retryBudget: number;
+  /** Requests that the destination allows in a period, over all processes. */
+  quota?: { requests: number; perMs: number };
   /** Calls in flight at most, per process. */
   concurrency: number;
+}
+
+export interface UpdateConfig {
+  method: 'PATCH' | 'PUT' | 'POST';
+  /** Relative to baseUrl, with `{ref}`. */
+  path: string;
+}
+
+/** What an answer of the destination means to us. `transient`: documented as not executed. */
+export type ErrorOutcome = 'succeeded' | 'duplicate' | 'throttled' | 'transient' | 'uncertain' | 'permanent' | 'auth';
+
+export interface ErrorRule {
+  status: number;
+  /** The provider's own word in the body; absent: any. */
+  code?: string;
+  /** Operation kind; absent: any. */
+  operation?: string;
+  outcome: ErrorOutcome;
+  /** Failure class of a `permanent` one. */
+  class?: FailureClass;
 }
 
 export interface PolicyConfig {

@@ -52,9 +52,40 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
     nativeIdempotency: destination.native_idempotency,
     lookup: destination.lookup,
     paths: { ...defaults, ...destination.paths },
-    timeoutMs: destination.timeout_ms,
-    connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, destination.timeout_ms),
+    updates: destination.updates,
+    protectedFields: destination.protected_fields,
+    errors: destination.errors,
+    check: destination.check,
+    ...timesOf(destination),
+    retryBudget: destination.retry_budget,
+    quota: destination.quota && { requests: destination.quota.requests, perMs: destination.quota.per },
     concurrency: destination.concurrency,
+  };
+}
+
+type Times =
+  | 'timeoutMs'
+  | 'connectTimeoutMs'
+  | 'lookupTimeoutMs'
+  | 'maxExecutionMs'
+  | 'searchLagMs'
+  | 'uncertainHorizonMs'
+  | 'keyRetentionMs'
+  | 'backoff'
+  | 'breaker';
+
+function timesOf(destination: SiteDocument['destinations'][string]): Pick<DestinationConfig, Times> {
+  const { timeout_ms: timeoutMs, backoff, breaker } = destination;
+  return {
+    timeoutMs,
+    connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, timeoutMs),
+    lookupTimeoutMs: destination.lookup_timeout_ms ?? timeoutMs,
+    maxExecutionMs: destination.max_execution,
+    searchLagMs: destination.search_lag,
+    uncertainHorizonMs: destination.uncertain_horizon,
+    keyRetentionMs: destination.key_retention,
+    backoff: { baseMs: backoff.base, capMs: backoff.cap },
+    breaker: { coolDownMs: breaker.cool_down, longestCoolDownMs: breaker.longest_cool_down },
   };
 }
 

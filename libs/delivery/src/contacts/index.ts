@@ -1,0 +1,1 @@
+export { type ContactLock, type Contacts, type ContactsOptions, type ContactWrite, createContacts, type KnownContact } from './contacts.js';
