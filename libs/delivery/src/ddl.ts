@@ -1,3 +1,5 @@
+import { destinationDdl } from './destination/ddl.js';
+
 /**
  * Tables of the delivery engine, for a service's own schema (which has `clock_now()`).
  *
@@ -41,6 +43,10 @@ CREATE TABLE delivery (
   PRIMARY KEY (event_id, destination)
 );
 CREATE INDEX delivery_open ON delivery ((coalesce(lease_until, next_attempt_at))) WHERE state IN ('in_flight', 'pending', 'waiting');
+CREATE INDEX delivery_deadline ON delivery (deadline_at) WHERE state IN ('pending', 'waiting', 'held');
+CREATE INDEX delivery_queued ON delivery (destination) WHERE state IN ('pending', 'waiting');
+CREATE INDEX delivery_uncertain ON delivery ((coalesce(lease_until, next_attempt_at, '-infinity'))) WHERE state = 'uncertain';
+CREATE INDEX delivery_failed ON delivery (updated_at, event_id, destination) WHERE state IN ('dead', 'expired') OR (state = 'uncertain' AND raised_at IS NOT NULL);
 CREATE INDEX delivery_unresolved ON delivery (destination, state) WHERE state IN ('uncertain', 'held', 'dead', 'expired');
 CREATE TABLE operation (
   operation_key text COLLATE "C" PRIMARY KEY,
@@ -78,6 +84,7 @@ CREATE TABLE attempt (
   span_id text,
   PRIMARY KEY (operation_key, attempt_id, outcome)
 );
+${destinationDdl}
 `;
 
 /**

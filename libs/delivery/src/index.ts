@@ -29,7 +29,6 @@ export {
   type DestinationControlOptions,
   type DestinationPolicy,
   type HoldRequest,
-  heldDestinations,
   holdDestination,
   type Mode,
   type Quota,

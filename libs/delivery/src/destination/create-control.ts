@@ -1,0 +1,5 @@
+import type { DestinationControl, DestinationControlOptions } from './control.js';
+
+export function createDestinationControl(_options: DestinationControlOptions): DestinationControl {
+  throw new Error('not implemented');
+}

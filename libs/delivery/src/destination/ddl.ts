@@ -1,0 +1,32 @@
+/**
+ * What all processes of a service share about one destination.
+ *
+ * - `mode` is `flowing`, `ramping` (since `ramp_at`) or `blocked` (because of `reason`, probed from `open_until` on). A hold stands beside
+ *   it: whoever held it is the only one that releases it. `version` counts the transitions; each is a compare-and-set on it.
+ * - `probe_token` and `probe_until` are the lease to probe; `probes` those of this cool-down, `answered` the probes in a row that were
+ *   answered, `probe_leads` the last leads that were used.
+ * - `quota_tokens` are as of `quota_at`.
+ */
+export const destinationDdl = `
+CREATE TABLE destination_state (
+  destination text COLLATE "C" PRIMARY KEY,
+  version bigint NOT NULL DEFAULT 1,
+  mode text NOT NULL DEFAULT 'flowing',
+  reason text,
+  changed_at timestamptz NOT NULL,
+  open_until timestamptz,
+  cool_downs integer NOT NULL DEFAULT 0,
+  ramp_at timestamptz,
+  probe_token uuid,
+  probe_by text,
+  probe_until timestamptz,
+  probes smallint NOT NULL DEFAULT 0,
+  answered smallint NOT NULL DEFAULT 0,
+  probe_leads text[] NOT NULL DEFAULT '{}',
+  hold_by text,
+  hold_reason text,
+  hold_at timestamptz,
+  quota_tokens float8,
+  quota_at timestamptz
+) WITH (fillfactor = 50);
+`;
