@@ -34,6 +34,7 @@ export class Instance {
     this.state = { portBase: options.portBase, children: [] };
     this.supervisor = new Supervisor({
       holdDir: runPaths(options.runDir).hold,
+      onceDir: runPaths(options.runDir).once,
       say,
       onChange: (children) => {
         this.state.children = children;

@@ -31,7 +31,12 @@ function supervise(code: string): Supervised {
     stopGraceMs: 500,
     ready: async () => existsSync(join(dir, 'ready')),
   };
-  child = new Supervised(program, { say: (line) => said.push(line), onChange: () => undefined, holdFile: join(dir, 'hold') });
+  child = new Supervised(program, {
+    say: (line) => said.push(line),
+    onChange: () => undefined,
+    holdFile: join(dir, 'hold'),
+    onceFile: join(dir, 'once'),
+  });
   return child;
 }
 
@@ -73,6 +78,18 @@ describe('a supervised child', () => {
     expect(sample.process).toBe(before);
     rmSync(join(dir, 'hold'));
     await eventually('another process', () => sample.process?.pid !== before?.pid);
+  });
+
+  it('gets the variables of its once file for one start and not for the next', async () => {
+    const sample = supervise(`console.log('mood ' + process.env.MOOD); ${becomesReady}`);
+    const moods = () => readFileSync(join(dir, 'sample.log'), 'utf8').trim().split('\n');
+    await sample.start();
+    writeFileSync(join(dir, 'once'), JSON.stringify({ MOOD: 'glad' }));
+    for (const starts of [2, 3]) {
+      process.kill(sample.process?.pid ?? -1, 'SIGKILL');
+      await eventually('another start', () => moods().length === starts);
+    }
+    expect(moods()).toEqual(['mood undefined', 'mood glad', 'mood undefined']);
   });
 
   it('that ignores the request to end is killed, and not started again', async () => {

@@ -1,5 +1,5 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
-import { isRunning, type Program, pause, type RunningProgram, startProgram, stopProcess } from '#testkit';
+import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { isRunning, type Program, pause, type RunningProgram, readJsonFile, startProgram, stopProcess } from '#testkit';
 
 /** Times in ms. */
 const supervision = {
@@ -22,6 +22,8 @@ export interface Surround {
   onChange(): void;
   /** While this file exists the child is not started again. */
   holdFile: string;
+  /** Variables, as JSON, for the next start alone: the file is removed when it is read. */
+  onceFile: string;
 }
 
 /** Thrown by starts that a stop overtook. */
@@ -77,7 +79,7 @@ export class Supervised {
 
   private async launch(): Promise<void> {
     if (this.stopping) throw new Stopped();
-    const running = await startProgram(this.program);
+    const running = await startProgram({ ...this.program, env: { ...this.program.env, ...this.onceOnly() } });
     this.running = running;
     this.startedAt = performance.now();
     this.wasReady = false;
@@ -89,6 +91,13 @@ export class Supervised {
     this.surround.onChange();
     // A stop that came while the process was being made has not seen it.
     if (this.stopping) await this.stop();
+  }
+
+  private onceOnly(): Record<string, string> {
+    const { onceFile } = this.surround;
+    const env = readJsonFile<Record<string, string>>(onceFile);
+    rmSync(onceFile, { force: true });
+    return env ?? {};
   }
 
   /** True once ready; false when the child ended, was stopped or took too long. */

@@ -5,6 +5,7 @@ import { Stopped, Supervised } from './supervised.js';
 
 export interface SupervisorOptions {
   holdDir: string;
+  onceDir: string;
   say(line: string): void;
   /** Called after every start of a child, with all that were started, in that order. */
   onChange(children: RecordedChild[]): void;
@@ -22,9 +23,10 @@ export class Supervisor {
   /** Starts a program and waits until it is ready. Children of one stage are stopped together, those of later stages before it. Throws when it fails, and Stopped once all are stopped. */
   async start(program: Program, stage: number): Promise<void> {
     if (this.stopped) throw new Stopped();
-    const { holdDir, say, onChange } = this.options;
+    const { holdDir, onceDir, say, onChange } = this.options;
     const holdFile = join(holdDir, program.name);
-    const child = new Supervised(program, { say, holdFile, onChange: () => onChange(this.recorded()) });
+    const onceFile = join(onceDir, program.name);
+    const child = new Supervised(program, { say, holdFile, onceFile, onChange: () => onChange(this.recorded()) });
     this.children.push({ child, stage });
     await child.start();
   }

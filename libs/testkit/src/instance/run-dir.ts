@@ -50,4 +50,6 @@ export const runPaths = (runDir: string) => ({
   secrets: join(runDir, 'secrets'),
   /** While a file `hold/NAME` exists the launcher does not start child NAME again. */
   hold: join(runDir, 'hold'),
+  /** `once/NAME`: variables, as JSON, that the next start of child NAME gets on top of its own, and no start after it. */
+  once: join(runDir, 'once'),
 });
