@@ -20,16 +20,18 @@ export interface SandboxOptions {
 /** Longer than any client keeps an idle connection, so that the server is never the one that closes under a request. */
 const keepAliveMs = 120_000;
 const rowsOnPage = 30;
+const mostWitnesses = 50;
 
-/** Two CRMs, a chat and the page that shows them fill up, on one port. */
+/** Two CRMs (and as many more as are called `/crm-NAME`), a chat and the page that shows them fill up, on one port. */
 export class Sandbox {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
   private readonly witnesses: Map<string, Witness>;
   private readonly feed: LiveFeed;
+  private readonly boot = Math.floor(Date.now() / 1000).toString(36);
 
   constructor(private readonly options: SandboxOptions) {
-    const boot = Math.floor(Date.now() / 1000).toString(36);
+    const { boot } = this;
     const changed = (): void => this.feed.changed();
     const crm = new Crm({ idPrefix: `c${boot}`, signatureKey: keyOf(options.crmSecret), changed });
     const marketing = new Crm({ idPrefix: `m${boot}`, signatureKey: keyOf(options.marketingSecret), changed });
@@ -72,7 +74,7 @@ export class Sandbox {
   private dispatch(req: IncomingMessage, res: ServerResponse): void {
     const receivedMs = Date.now();
     const { base, path, query } = splitUrl(req.url ?? '/');
-    const witness = this.witnesses.get(base);
+    const witness = this.witnesses.get(base) ?? this.anotherCrm(base);
     if (witness === undefined) {
       this.page(base, req, res);
       return;
@@ -86,6 +88,14 @@ export class Sandbox {
       }
       witness.handle({ call: { method: req.method ?? 'GET', path, query, headers: req.headers, body, receivedMs }, res, span });
     });
+  }
+
+  /** Any path that begins with `/crm-NAME` is one more CRM, with records and rules of its own. */
+  private anotherCrm(base: string): Witness | undefined {
+    if (!/^crm-[a-z0-9-]{1,40}$/.test(base) || this.witnesses.size > mostWitnesses) return undefined;
+    const crm = new Crm({ idPrefix: `${base.slice(4)}-${this.boot}`, changed: () => undefined });
+    this.witnesses.set(base, crm);
+    return crm;
   }
 
   private spanOf({ method = 'GET', headers }: IncomingMessage, route: string): Span {

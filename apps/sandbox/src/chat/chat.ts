@@ -53,7 +53,7 @@ export class Chat implements Witness {
   }
 
   private administer(call: Call): Answer {
-    if (call.path === '/control') return control(call, this.rules, controlSchema);
+    if (call.path.startsWith('/control')) return control(call, this.rules, controlSchema);
     if (call.path === '/stats') return { status: 200, body: this.stats() };
     if (call.path === '/messages' || (call.path === '/data' && call.method === 'GET')) return { status: 200, body: this.store.all() };
     if (call.path !== '/data' || call.method !== 'DELETE') return telegramError(404);

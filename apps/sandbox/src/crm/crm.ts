@@ -3,6 +3,7 @@ import { control } from '../faults/control.js';
 import { ruleSchema, type Switches } from '../faults/rule.js';
 import { RuleBook } from '../faults/rule-book.js';
 import { type Answer, type Call, type Exchange, jsonObject, sendAnswer, type Witness } from '../http/call.js';
+import { CallCounts } from './call-counts.js';
 import { type CrmKind, CrmStore } from './crm-store.js';
 import { signatureHolds } from './signature.js';
 
@@ -32,6 +33,7 @@ const controlSchema = ruleSchema(['contact', 'lead', 'lookup']);
 export class Crm implements Witness {
   readonly rules = new RuleBook();
   private readonly store: CrmStore;
+  private readonly calls = new CallCounts();
   private requests = 0;
   private lookups = 0;
   private inFlight = 0;
@@ -74,7 +76,8 @@ export class Crm implements Witness {
   }
 
   private administer(call: Call): Answer {
-    if (call.path === '/control') return control(call, this.rules, controlSchema);
+    if (call.path.startsWith('/control')) return control(call, this.rules, controlSchema);
+    if (call.path === '/calls') return { status: 200, body: this.calls.of(call.query.get('external_id') ?? '') };
     if (call.path === '/stats') return { status: 200, body: this.stats() };
     if (call.path !== '/data') return { status: 404, body: { error: `no such path: ${call.path}` } };
     if (call.method === 'GET')
@@ -83,6 +86,7 @@ export class Crm implements Witness {
     this.requests = 0;
     this.lookups = 0;
     this.maxInFlight = this.inFlight;
+    this.calls.clear();
     this.store.clear();
     return { status: 200, body: this.stats() };
   }
@@ -93,7 +97,8 @@ export class Crm implements Witness {
     const body = jsonObject(call.body);
     const key = text(body?.[keyField[kind]]) ?? '';
     const externalId = text(body?.external_id) ?? text(body?.person_key);
-    const { fault, switches } = this.rules.decide({ operation: kind, externalId }, writeSwitches[kind]);
+    this.calls.add(externalId, kind);
+    const { fault, switches } = this.rules.decide({ operation: kind, externalId, campaign: text(body?.campaign) }, writeSwitches[kind]);
     const refused = this.unsigned(call) ?? refusal(kind, body, key);
     const commit = (): Answer => refused ?? this.commit({ kind, key, call }, switches);
     const pretend = (): Answer => refused ?? { status: 201, body: { id: this.store.nextId(kind) } };
@@ -103,6 +108,7 @@ export class Crm implements Witness {
   private lookup(exchange: Exchange, kind: CrmKind): void {
     this.lookups += 1;
     const key = exchange.call.query.get(keyField[kind]) ?? undefined;
+    this.calls.add(key, 'lookup');
     const ruled = { operation: 'lookup', subject: kind, externalId: key };
     const { fault, switches } = this.rules.decide(ruled, ['searchLagMs']);
     const search = (): Answer => ({ status: 200, body: this.store.find(kind, key, Date.now() - switches.searchLagMs) });

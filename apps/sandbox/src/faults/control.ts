@@ -3,12 +3,13 @@ import type { Answer, Call } from '../http/call.js';
 import type { Rule } from './rule.js';
 import type { RuleBook } from './rule-book.js';
 
-/** `GET`, `POST` and `DELETE /control`: read, add, clear. A rule with an unknown or malformed field is a 400 that names it. */
+/** `GET`, `POST` and `DELETE /control`: read, add, clear (`?name=` clears the rules of that name); `GET /control/hits`: how often each named rule was carried out. A rule with an unknown or malformed field is a 400 that names it. */
 export function control(call: Call, rules: RuleBook, schema: z.ZodType<Rule>): Answer {
+  if (call.path === '/control/hits') return { status: 200, body: rules.hits() };
   if (call.method === 'GET') return { status: 200, body: rules.list() };
   if (call.method === 'DELETE') {
-    rules.clear();
-    return { status: 200, body: [] };
+    rules.clear(call.query.get('name') ?? undefined);
+    return { status: 200, body: rules.list() };
   }
   if (call.method !== 'POST') return { status: 405, body: { error: 'use GET, POST or DELETE' } };
   let given: unknown;

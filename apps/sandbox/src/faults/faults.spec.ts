@@ -43,6 +43,32 @@ describe('rules of the sandbox', () => {
     expect((await postLead('lead-c')).status).toBe(500);
   });
 
+  it('counts how often a named rule was carried out, also when it has run out', async () => {
+    await rule({ name: 'busy', operation: 'lead', external_id: idA, times: 2, status: 503 });
+    await postLead(idB);
+    for (let i = 0; i < 3; i += 1) await postLead(idA);
+    expect((await sandbox.call('GET /crm/control/hits')).body).toEqual({ busy: 2 });
+    expect((await sandbox.call(`GET /crm/calls?external_id=${idA}`)).body).toEqual({ contact: 0, lead: 3, lookup: 0 });
+  });
+
+  it('matches a campaign, and clears the rules of one name', async () => {
+    await rule({ name: 'autumn', campaign: 'autumn', status: 503 });
+    await rule({ name: 'other', external_id: idB, status: 502 });
+    const autumn = () => sandbox.call('POST /crm/leads', { external_id: idA, campaign: 'autumn' });
+    expect((await postLead(idA)).status).toBe(201);
+    expect((await autumn()).status).toBe(503);
+    await sandbox.call('DELETE /crm/control?name=autumn');
+    expect((await autumn()).status).toBe(201);
+    expect((await postLead(idB)).status).toBe(502);
+  });
+
+  it('keeps the rules and records of every other CRM apart', async () => {
+    await sandbox.call('POST /crm-other/control', { status: 503 });
+    expect((await sandbox.call('POST /crm-other/leads', { external_id: idA })).status).toBe(503);
+    expect((await postLead(idA)).status).toBe(201);
+    expect((await sandbox.call('GET /crm-other/stats')).body).toMatchObject({ records: 0, requests: 1 });
+  });
+
   it('matches lookups apart from writes', async () => {
     await rule({ operation: 'lookup', status: 502 });
     expect((await postLead(idA)).status).toBe(201);

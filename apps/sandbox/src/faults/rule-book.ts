@@ -5,6 +5,7 @@ export interface RuledCall {
   /** What a lookup looks for; switches of a rule for `lead` also hold for lookups of leads. */
   subject?: string;
   externalId?: string;
+  campaign?: string;
 }
 
 export interface Verdict {
@@ -25,13 +26,20 @@ interface Entry {
  */
 export class RuleBook {
   private entries: Entry[] = [];
+  private readonly used = new Map<string, number>();
 
   add(rule: Rule): void {
     this.entries.push({ rule, left: rule.times ?? Number.POSITIVE_INFINITY });
   }
 
-  clear(): void {
-    this.entries = [];
+  /** @param name only the rules of that name; all when absent */
+  clear(name?: string): void {
+    this.entries = name === undefined ? [] : this.entries.filter(({ rule }) => rule.name !== name);
+  }
+
+  /** How many requests each named rule was carried out on; kept when rules run out or are cleared. */
+  hits(): Record<string, number> {
+    return Object.fromEntries(this.used);
   }
 
   list(): Rule[] {
@@ -56,13 +64,18 @@ export class RuleBook {
   }
 
   private spend(used: Set<Entry>): void {
-    for (const entry of used) entry.left -= 1;
+    for (const entry of used) {
+      entry.left -= 1;
+      const { name } = entry.rule;
+      if (name !== undefined) this.used.set(name, (this.used.get(name) ?? 0) + 1);
+    }
     if ([...used].some(({ left }) => left <= 0)) this.entries = this.entries.filter(({ left }) => left > 0);
   }
 }
 
 function matches(rule: Rule, call: RuledCall, asSwitch: boolean): boolean {
   if (rule.external_id !== undefined && rule.external_id !== call.externalId) return false;
+  if (rule.campaign !== undefined && rule.campaign !== call.campaign) return false;
   if (rule.operation === undefined || rule.operation === call.operation) return true;
   return asSwitch && rule.operation === call.subject;
 }

@@ -3,14 +3,18 @@ import { z } from 'zod';
 const onOff = z.union([z.boolean(), z.enum(['on', 'off']).transform((value) => value === 'on')]);
 
 /**
- * The body of `POST /control`. Which requests: `operation`, `external_id`, and only the next `times` of them.
+ * The body of `POST /control`. Which requests: `operation`, `external_id`, `campaign`, and only the next `times` of them.
  * What happens: the fault fields, and the switches `idempotency`, `contactUpsert`, `searchLagMs`.
  * @param operations names a rule of this witness may carry, e.g. contact, lead, lookup
  */
 export function ruleSchema(operations: readonly [string, ...string[]]) {
   return z.strictObject({
+    /** What its uses are counted under: `GET /control/hits`. */
+    name: z.string().min(1).max(64).optional(),
     operation: z.enum(operations).optional(),
     external_id: z.string().min(1).optional(),
+    /** Only leads of this campaign: known before the lead has its event id. */
+    campaign: z.string().min(1).optional(),
     times: z.int().positive().optional(),
     /** The answer is held back this long; the commit happens at arrival. */
     latencyMs: z.int().nonnegative().max(3_600_000).optional(),
@@ -40,7 +44,7 @@ export interface Switches {
   searchLagMs: number;
 }
 
-const selectors = ['operation', 'external_id', 'times'] as const;
+const selectors = ['name', 'operation', 'external_id', 'campaign', 'times'] as const;
 const switches = ['idempotency', 'contactUpsert', 'searchLagMs'] as const;
 
 /** True for a rule that flips switches only: it takes no part in choosing what happens to a request. */
