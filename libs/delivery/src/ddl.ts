@@ -1,3 +1,4 @@
+import { contactsDdl } from './contacts/ddl.js';
 import { destinationDdl } from './destination/ddl.js';
 
 /**
@@ -84,8 +85,7 @@ CREATE TABLE attempt (
   span_id text,
   PRIMARY KEY (operation_key, attempt_id, outcome)
 );
-${destinationDdl}
-`;
+${destinationDdl}${contactsDdl}`;
 
 /**
  * Planner settings of connections that run the engine's statements. Each is planned anew with its own array sizes and the tables' size of

@@ -1,1 +1,12 @@
-export { type ContactLock, type Contacts, type ContactsOptions, type ContactWrite, createContacts, type KnownContact } from './contacts.js';
+export { contactBusy } from './busy.js';
+export {
+  type ContactLock,
+  type Contacts,
+  type ContactsOptions,
+  type ContactWrite,
+  createContacts,
+  type KnownContact,
+  type SettledWrite,
+  type SettleOptions,
+} from './contacts.js';
+export { contactsDdl } from './ddl.js';

@@ -1,0 +1,22 @@
+import { contactBusy } from './busy.js';
+
+/**
+ * Who may write a person's record at a destination. `owner_key` and `owner_attempt_id`: the operation that may be writing and the claim it
+ * runs under; `owner_fields`: what it carries. `contact_ref`: the destination's id of the person, once an operation brought one. `fields`: of
+ * each field the submission that wrote it last. Fields are names with the rank of a submission, never values. A row is kept as long as the
+ * person may come back: without it the next lead would make a second record.
+ */
+export const contactsDdl = `
+CREATE TABLE contact_state (
+  person_key text COLLATE "C" NOT NULL,
+  destination text COLLATE "C" NOT NULL,
+  owner_key text COLLATE "C",
+  owner_attempt_id uuid,
+  owner_fields jsonb,
+  contact_ref text,
+  fields jsonb NOT NULL DEFAULT '{}',
+  updated_at timestamptz NOT NULL,
+  PRIMARY KEY (person_key, destination)
+) WITH (fillfactor = 80);
+CREATE INDEX delivery_contact_busy ON delivery (destination, record_key) WHERE state = 'waiting' AND code = '${contactBusy}';
+`;

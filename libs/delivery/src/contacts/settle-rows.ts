@@ -1,0 +1,74 @@
+import { headers } from '#contracts';
+import { type Column, columnValues, type Database, unnestColumns } from '#runtime';
+import { mergedFields } from './contact-rows.js';
+import type { SettledWrite } from './contacts.js';
+
+export interface Settling {
+  write: SettledWrite;
+  /** Nothing of this claim's call was executed: the row is freed though the operation goes on. */
+  notSent: boolean;
+  wakeTopic: string;
+}
+
+const columns: readonly Column<Settling>[] = [
+  ['person_key', 'text', ({ write }) => write.personKey],
+  ['destination', 'text', ({ write }) => write.destination],
+  ['operation_key', 'text', ({ write }) => write.operationKey],
+  ['attempt_id', 'uuid', ({ write }) => write.attemptId],
+  ['not_sent', 'bool', ({ notSent }) => notSent],
+  ['wake_topic', 'text', ({ wakeTopic }) => wakeTopic],
+];
+
+/**
+ * Frees each row whose owner has ended, or is known not to have been sent under this very claim, and keeps what a success brought: the
+ * reference, and which fields it wrote. Of the deliveries that wait for a freed row the oldest is due at once, and a record says so.
+ */
+const settleSql = `
+WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
+ended AS MATERIALIZED (
+  SELECT i.*, o.state IN ('succeeded', 'dead', 'expired', 'discarded', 'erased') AS final, o.state = 'succeeded' AS succeeded,
+    CASE WHEN o.state = 'succeeded' THEN o.destination_ref END AS ref
+  FROM ${unnestColumns('i', columns)} JOIN operation o ON o.operation_key = i.operation_key
+),
+freed AS (
+  UPDATE contact_state c
+  SET owner_key = NULL, owner_attempt_id = NULL, owner_fields = NULL, updated_at = now, contact_ref = coalesce(i.ref, c.contact_ref),
+    fields = CASE WHEN i.succeeded THEN ${mergedFields} ELSE c.fields END
+  FROM ended i, clock
+  WHERE c.person_key = i.person_key AND c.destination = i.destination AND c.owner_key = i.operation_key
+    AND (i.final OR (i.not_sent AND c.owner_attempt_id = i.attempt_id))
+  RETURNING c.person_key, c.destination, i.wake_topic
+),
+next AS MATERIALIZED (
+  SELECT found.event_id, f.destination, f.wake_topic
+  FROM freed f CROSS JOIN LATERAL (
+    SELECT event_id FROM delivery d
+    WHERE d.destination = f.destination AND d.record_key = convert_to(f.person_key, 'UTF8') AND d.state = 'waiting' AND d.code = 'contact_busy'
+    ORDER BY d.submitted_at, d.event_id LIMIT 1 FOR UPDATE SKIP LOCKED) AS found
+),
+woken AS (
+  UPDATE delivery d SET next_attempt_at = now, woken_at = now FROM next n, clock
+  WHERE d.event_id = n.event_id AND d.destination = n.destination AND d.state = 'waiting' AND d.next_attempt_at > now
+  RETURNING d.event_id, d.destination, d.deadline_at, d.record_key, d.event, d.traceparent, d.tracestate, n.wake_topic
+),
+announced AS (
+  INSERT INTO outbox (topic, key, value, headers)
+  SELECT wake_topic, record_key, event, json_strip_nulls(json_build_object(
+    '${headers.eventId}', event_id, '${headers.destinations}', destination,
+    '${headers.notBefore}', floor(extract(epoch FROM now) * 1000)::bigint::text,
+    '${headers.deadlineAt}', floor(extract(epoch FROM deadline_at) * 1000)::bigint::text,
+    '${headers.traceparent}', traceparent, '${headers.tracestate}', tracestate))
+  FROM woken, clock
+)
+SELECT (SELECT count(*)::int FROM freed) AS freed, (SELECT count(*)::int FROM woken) AS woken`;
+
+/** Settles one batch; no operation twice. Gives how many deliveries were woken. */
+export async function settleRows(db: Database, items: readonly Settling[]): Promise<number> {
+  const sorted = [...items].sort(
+    (a, b) => compare(a.write.destination, b.write.destination) || compare(a.write.personKey, b.write.personKey),
+  );
+  const [row] = await db.sql<{ woken: number }>('contact.settle', settleSql, columnValues(columns, sorted));
+  return row?.woken ?? 0;
+}
+
+const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
