@@ -251,7 +251,19 @@ export function startProcess(options: RigProcessOptions): RigProcess {
 export function newSweeper(db: Database, nativeIdempotency: boolean): Sweeper {
   return new Sweeper({
     db,
-    target: () => ({ name: 'rig', nativeIdempotency, wakeTopic: 'wake' }),
+    target: () => ({
+      name: 'rig',
+      nativeIdempotency,
+      wakeTopic: 'wake',
+      dlqTopic: 'dlq',
+      timeoutMs: 200,
+      verification: { maxExecutionMs: 2_000, searchLagMs: 1_000, horizonMs: 1_800_000 },
+      canLookUp: () => false,
+      attempts: () => 1_000,
+      operations: () => [],
+      resolved: () => [],
+    }),
+    held: () => Promise.resolve([]),
     relayWake: () => {},
     logger: createLogger('rig', 'silent'),
   });

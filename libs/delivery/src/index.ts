@@ -13,11 +13,14 @@ export {
   type Contacts,
   type ContactsOptions,
   type ContactWrite,
+  contactBusy,
   createContacts,
   type KnownContact,
+  type SettledWrite,
+  type SettleOptions,
 } from './contacts/index.js';
-export { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';
 export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
+export { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';
 export {
   type Admission,
   type AuthOutcome,
@@ -50,6 +53,8 @@ export {
   statesRequest,
   statesRoute,
 } from './states-route.js';
-export { Sweeper, type SweeperOptions, type SweptTarget } from './sweeper.js';
+export type { StoredDelivery, StoredOperation } from './stored-delivery.js';
+export { Sweeper, type SweeperOptions } from './sweeper.js';
+export type { SweptTarget, VerifiedTarget } from './swept-target.js';
 export type { OperationReport, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from './target.js';
 export { type LeadPayload, type Vault, VaultIncomplete, vaultClient } from './vault.js';

@@ -1,45 +1,61 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveryState } from '#contracts';
-import { type Database, type Logger, metrics } from '#runtime';
-import { expireLease } from './policy/expire-lease.js';
+import { insertOutbox, type OutboxRow } from '#messaging';
+import { crashPoint, type Database, type Logger, metrics, type Tx } from '#runtime';
+import { heldDestinations } from './destination/index.js';
+import { settle } from './sql/settle.js';
+import { type StoredRow, storedHead, withOperations } from './sql/stored.js';
 import {
   becomeSweeper,
   countUnfinished,
-  type Expired,
+  destinationsOf,
   expiredLeases,
-  operationsOf,
+  heldRows,
+  hold,
+  markWoken,
+  type OverdueRow,
   overdue,
+  pastDeadline,
   type StateCount,
-  type SweptOperation,
-  type SweptRow,
   sweepBatch,
-  wake,
-  writeExpired,
 } from './sql/sweep.js';
-
-export interface SweptTarget {
-  /** Label of metrics: a destination's name, or `notifier`. */
-  name: string;
-  nativeIdempotency: boolean;
-  /** The group's smallest retry tier: where wake-ups go. */
-  wakeTopic: string;
-}
+import { afterChange, outboxOf, type StoredChange, wakeUpRow } from './stored-change.js';
+import type { StoredDelivery } from './stored-delivery.js';
+import { deadlineChange, leaseChange, releaseChange } from './sweeper-changes.js';
+import type { SweptTarget } from './swept-target.js';
 
 export interface SweeperOptions {
   db: Database;
   /** By `delivery.destination`. Rows of a destination that is not configured any more are left alone and logged. */
   target(destination: string): SweptTarget | undefined;
+  /** Names of targets whose waiting rows must be `held`; default: those that a person holds or that refuse our credentials. */
+  held?(tx: Tx): Promise<string[]>;
   /** A holder died: what its delivery became, e.g. `uncertain`. Told once that is committed. */
   onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
+  /** A delivery was changed without a claim. Told once that is committed. */
+  onChange?(after: StoredDelivery): void;
   relayWake: () => void;
   logger: Logger;
   /** Default 5,000. */
   everyMs?: number;
+  /** Released rows are due within this time, evenly; default 5,000, about as long as a destination's ramp. */
+  spreadMs?: number;
+}
+
+type Reason = 'lease_expired' | 'deadline' | 'released';
+
+interface Swept {
+  changes: { reason: Reason; change: StoredChange }[];
+  late: number;
+  held: number;
+  /** A batch was full: there may be more. */
+  more: boolean;
 }
 
 /**
- * Finds rows that no record would wake any more: leases that ran out because their holder died, and due rows that nobody took. One
- * process of a service sweeps at a time, all rows of the service, by an advisory lock that lasts as long as its transaction.
+ * Changes rows that no record would wake any more: leases that ran out because their holder died, deadlines that passed, rows that must be
+ * held or may go on, and due rows that nobody took. One process of a service sweeps at a time, all rows of the service, by an advisory lock
+ * that lasts as long as its transaction.
  */
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -76,26 +92,36 @@ export class Sweeper {
 
   /** One round. True when a batch was full: there may be more. */
   async sweep(): Promise<boolean> {
-    const { db, relayWake } = this.#options;
-    const { taken, late, more } = await db.transaction(async (tx) => {
-      if (!(await becomeSweeper(tx))) return this.#standBy();
-      const expired = this.#known(await expiredLeases(tx, [...this.#unknown]));
-      const taken = expired.rows.length === 0 ? [] : this.#decide(expired.rows, await operationsOf(tx, expired.rows));
-      if (taken.length > 0) await writeExpired(tx, taken);
-      const late = this.#known(await overdue(tx, [...this.#unknown]));
-      const crashed = taken.filter(({ after }) => after.wake).map(({ row }) => row);
-      await wake(tx, [...crashed, ...late.rows], (row) => this.#options.target(row.destination)?.wakeTopic ?? '');
-      this.#count(await countUnfinished(tx));
-      return { taken, late: late.rows.length, more: expired.more || late.more };
+    const swept = await this.#options.db.transaction(async (tx): Promise<Swept> => {
+      if (await becomeSweeper(tx)) return this.#sweep(tx);
+      metrics.deliveries.reset();
+      return { changes: [], late: 0, held: 0, more: false };
     });
-    this.#report(taken, late);
-    if (taken.length + late > 0) relayWake();
-    return more;
+    crashPoint('swept');
+    if (swept.changes.length + swept.late > 0) this.#options.relayWake();
+    this.#report(swept);
+    return swept.more;
   }
 
-  #standBy(): { taken: Expired[]; late: number; more: boolean } {
-    metrics.deliveries.reset();
-    return { taken: [], late: 0, more: false };
+  async #sweep(tx: Tx): Promise<Swept> {
+    const skip = () => [...this.#unknown];
+    const leases = this.#known(await expiredLeases(tx, skip()));
+    const ended = await this.#change(tx, leases.rows, async (stored, target) =>
+      leaseChange(stored, target, await this.#attempts(stored, target)),
+    );
+    const deadlines = this.#known(await pastDeadline(tx, skip()));
+    const expired = await this.#change(tx, deadlines.rows, deadlineChange);
+    const holds = await this.#holds(tx);
+    const late = this.#known(await overdue(tx, skip()));
+    await this.#wake(tx, late.rows);
+    this.#count(await countUnfinished(tx));
+    const tagged = (reason: Reason, changes: StoredChange[]) => changes.map((change) => ({ reason, change }));
+    return {
+      changes: [...tagged('lease_expired', ended), ...tagged('deadline', expired), ...tagged('released', holds.released)],
+      late: late.rows.length,
+      held: holds.held,
+      more: leases.more || deadlines.more || holds.more || late.more,
+    };
   }
 
   /** The one that sweeps counts for all. */
@@ -107,7 +133,7 @@ export class Sweeper {
   }
 
   /** `more`: the batch was full, and the next one is another. */
-  #known(rows: SweptRow[]): { rows: SweptRow[]; more: boolean } {
+  #known<R extends StoredRow>(rows: R[]): { rows: R[]; more: boolean } {
     const known = rows.filter((row) => this.#options.target(row.destination) !== undefined);
     if (known.length < rows.length) {
       const unknown = new Set(rows.filter((row) => !known.includes(row)).map((row) => row.destination));
@@ -117,23 +143,70 @@ export class Sweeper {
     return { rows: known, more: rows.length === sweepBatch };
   }
 
-  #decide(rows: readonly SweptRow[], operations: readonly SweptOperation[]): Expired[] {
-    const byKey = new Map(operations.map((operation) => [operation.operation_key, operation]));
-    return rows.map((row) => {
-      const own = row.operation_keys.map((key) => byKey.get(key)).filter((operation) => operation !== undefined);
-      const leased = own.map(({ operation_key, state, marked }) => ({ operationKey: operation_key, state, marked }));
-      const after = expireLease(leased, this.#options.target(row.destination)?.nativeIdempotency ?? false);
-      return { row, after, attempts: new Map(own.map((operation) => [operation.operation_key, operation.attempts])) };
-    });
+  async #change(
+    tx: Tx,
+    rows: readonly StoredRow[],
+    decide: (stored: StoredDelivery, target: SweptTarget) => StoredChange | Promise<StoredChange>,
+  ): Promise<StoredChange[]> {
+    const changes: StoredChange[] = [];
+    const outbox: OutboxRow[] = [];
+    for (const stored of await withOperations(tx, rows)) {
+      const target = this.#options.target(stored.destination);
+      if (target === undefined) continue;
+      const change = await decide(stored, target);
+      changes.push(change);
+      outbox.push(...(await outboxOf(change, target, this.#options.logger)));
+    }
+    await settle(tx, changes, outbox);
+    return changes;
   }
 
-  #report(taken: readonly Expired[], late: number): void {
-    for (const { row, after } of taken) {
-      metrics.sweeperWakeups.inc({ reason: after.wake ? 'lease_expired' : 'uncertain' });
-      const fields = { event_id: row.event_id, destination: row.destination, attempt_id: row.attempt_id };
-      this.#options.logger.warn({ ...fields, decision: after.state, reason: 'lease_expired' }, 'lease ran out');
-      this.#options.onLeaseExpired?.({ destination: row.destination, state: after.state });
+  /** A lead whose policy cannot be read any more keeps its attempts. */
+  async #attempts(stored: StoredDelivery, target: SweptTarget): Promise<number> {
+    try {
+      return await target.attempts(stored);
+    } catch (error) {
+      this.#options.logger.error(
+        { err: error, event_id: stored.eventId, destination: stored.destination },
+        'policy of a stored lead not read',
+      );
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+
+  async #holds(tx: Tx): Promise<{ released: StoredChange[]; held: number; more: boolean }> {
+    const { held: readHeld = heldDestinations, target, spreadMs = 5_000 } = this.#options;
+    const names = new Set(await readHeld(tx));
+    const isHeld = (destination: string): boolean => names.has(target(destination)?.name ?? destination);
+    const queued = names.size === 0 ? [] : (await destinationsOf(tx, 'queued')).filter(isHeld);
+    const held = queued.length === 0 ? 0 : await hold(tx, queued);
+    const free = (await destinationsOf(tx, 'held')).filter((destination) => !isHeld(destination) && target(destination) !== undefined);
+    const rows = free.length === 0 ? [] : await heldRows(tx, free);
+    const released = await this.#change(tx, rows, (stored) => releaseChange(stored, Math.floor(Math.random() * spreadMs)));
+    return { released, held, more: held === sweepBatch || rows.length === sweepBatch };
+  }
+
+  async #wake(tx: Tx, rows: readonly OverdueRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    await markWoken(tx, rows);
+    await insertOutbox(
+      tx,
+      rows.map((row) => wakeUpRow(storedHead(row), this.#options.target(row.destination)?.wakeTopic ?? '', Math.max(row.due_ms, 0))),
+    );
+  }
+
+  #report({ changes, late, held }: Swept): void {
+    const { logger, onChange, onLeaseExpired } = this.#options;
+    for (const { reason, change } of changes) {
+      const { stored, state } = change;
+      metrics.sweeperWakeups.inc({ reason: change.wake ? reason : state });
+      const fields = { event_id: stored.eventId, destination: stored.destination, decision: state, reason };
+      if (reason === 'lease_expired') logger.warn({ ...fields, attempt_id: stored.attemptId }, 'lease ran out');
+      else if (reason === 'deadline') logger.warn({ ...fields, deadline_at: stored.deadlineAt }, 'deadline passed');
+      if (reason === 'lease_expired') onLeaseExpired?.({ destination: stored.destination, state });
+      onChange?.(afterChange(change));
     }
     if (late > 0) metrics.sweeperWakeups.inc({ reason: 'overdue' }, late);
+    if (held > 0) logger.info({ count: held, state: 'held' }, 'deliveries held');
   }
 }

@@ -5,13 +5,14 @@ import type { OperationState } from '#contracts';
  * becomes `succeeded` when an answer or a lookup shows a reference for this very operation key.
  */
 const transitions: Readonly<Record<OperationState, readonly OperationState[]>> = {
-  pending: ['in_flight', 'held', 'expired', 'discarded', 'erased'],
-  waiting: ['in_flight', 'held', 'expired', 'discarded', 'erased'],
-  held: ['in_flight', 'waiting', 'expired', 'discarded', 'erased'],
+  /** `uncertain`: the deadline has passed, and an earlier call may have been executed. */
+  pending: ['in_flight', 'held', 'uncertain', 'expired', 'discarded', 'erased'],
+  waiting: ['in_flight', 'held', 'uncertain', 'expired', 'discarded', 'erased'],
+  held: ['in_flight', 'waiting', 'uncertain', 'expired', 'discarded', 'erased'],
   /** `pending`: not sent. The last two before anything was sent: the vault row is gone, the deadline has passed. */
   in_flight: ['succeeded', 'waiting', 'uncertain', 'held', 'dead', 'pending', 'erased', 'expired'],
-  /** `waiting`: proved absent. `discarded`: by a person, with evidence. */
-  uncertain: ['succeeded', 'waiting', 'discarded'],
+  /** `waiting`: proved absent, or `dead` and `expired` where a limit is reached. `discarded`: by a person, with evidence. */
+  uncertain: ['succeeded', 'waiting', 'dead', 'expired', 'discarded'],
   /** Through an approved item only. */
   dead: ['waiting', 'discarded', 'erased', 'succeeded'],
   expired: ['waiting', 'discarded', 'erased', 'succeeded'],

@@ -1,7 +1,6 @@
-import { type DeliveryState, headers, type OperationState } from '#contracts';
-import { insertOutbox, type OutboxRow } from '#messaging';
+import { type DeliveryState, retryTierMs } from '#contracts';
 import type { Tx } from '#runtime';
-import type { ExpiredLease } from '../policy/expire-lease.js';
+import { clock, type StoredRow, storedColumns } from './stored.js';
 
 /** Rows of one statement at most; a sweep repeats until fewer are left. */
 export const sweepBatch = 200;
@@ -9,31 +8,10 @@ export const sweepBatch = 200;
 const overdueMs = 10_000;
 /** At most one wake-up per delivery in this time. */
 const wakeAgainMs = 60_000;
+/** Rows that wait longer than the largest tier have no record: they are woken this long before they are due. */
+const aheadMs = 10_000;
 
-export interface SweptRow {
-  event_id: string;
-  destination: string;
-  state: DeliveryState;
-  attempt_id: string | null;
-  operation_keys: string[];
-  record_key: Buffer | null;
-  event: Buffer;
-  deadline_ms: number;
-  now_ms: number;
-  traceparent: string | null;
-  tracestate: string | null;
-}
-
-export interface SweptOperation {
-  operation_key: string;
-  state: OperationState;
-  attempts: number;
-  marked: boolean;
-}
-
-const columns = `event_id, destination, state, attempt_id, operation_keys, record_key, event, traceparent, tracestate,
-  (extract(epoch FROM deadline_at) * 1000)::float8 AS deadline_ms, (extract(epoch FROM now) * 1000)::float8 AS now_ms`;
-const clock = 'WITH clock AS MATERIALIZED (SELECT clock_now() AS now)';
+const locked = `LIMIT ${sweepBatch} FOR UPDATE OF d SKIP LOCKED`;
 
 /** True when this transaction is the only one that sweeps this schema. */
 export async function becomeSweeper(tx: Tx): Promise<boolean> {
@@ -49,118 +27,107 @@ export async function becomeSweeper(tx: Tx): Promise<boolean> {
  * Claims whose holder did not renew them, oldest first. Rows that someone is writing at this moment are left out, and those of the
  * destinations to `skip`.
  */
-export function expiredLeases(tx: Tx, skip: readonly string[]): Promise<SweptRow[]> {
-  return tx.sql<SweptRow>(
+export function expiredLeases(tx: Tx, skip: readonly string[]): Promise<StoredRow[]> {
+  return tx.sql<StoredRow>(
     'sweep.expired',
     `${clock}
-     SELECT ${columns} FROM delivery, clock
+     SELECT ${storedColumns} FROM delivery d, clock
      WHERE state IN ('in_flight', 'pending', 'waiting') AND state = 'in_flight' AND coalesce(lease_until, next_attempt_at) < now
        AND destination <> ALL ($1::text[])
-     ORDER BY coalesce(lease_until, next_attempt_at) LIMIT ${sweepBatch} FOR UPDATE OF delivery SKIP LOCKED`,
+     ORDER BY coalesce(lease_until, next_attempt_at) ${locked}`,
     [skip],
   );
 }
 
-/** Rows that are due and that nobody takes, oldest first, without those of the destinations to `skip`. */
-export function overdue(tx: Tx, skip: readonly string[]): Promise<SweptRow[]> {
-  return tx.sql<SweptRow>(
+/** Rows not in flight whose deadline has passed, longest ago first, without those of the destinations to `skip`. */
+export function pastDeadline(tx: Tx, skip: readonly string[]): Promise<StoredRow[]> {
+  return tx.sql<StoredRow>(
+    'sweep.deadline',
+    `${clock}
+     SELECT ${storedColumns} FROM delivery d, clock
+     WHERE state IN ('pending', 'waiting', 'held') AND deadline_at <= now AND destination <> ALL ($1::text[])
+     ORDER BY deadline_at ${locked}`,
+    [skip],
+  );
+}
+
+export interface OverdueRow extends StoredRow {
+  /** Milliseconds until it is due; negative: since then. */
+  due_ms: number;
+}
+
+/**
+ * Rows that are due and that nobody takes, and rows whose wait is so long that no record stands for them, oldest first, without those of the
+ * destinations to `skip`.
+ */
+export function overdue(tx: Tx, skip: readonly string[]): Promise<OverdueRow[]> {
+  return tx.sql<OverdueRow>(
     'sweep.overdue',
     `${clock}
-     SELECT ${columns} FROM delivery, clock
+     SELECT ${storedColumns}, (extract(epoch FROM next_attempt_at - now) * 1000)::float8 AS due_ms FROM delivery d, clock
      WHERE state IN ('in_flight', 'pending', 'waiting') AND state <> 'in_flight'
-       AND coalesce(lease_until, next_attempt_at) < now - ${overdueMs} * interval '1 millisecond'
+       AND coalesce(lease_until, next_attempt_at) < now + ${aheadMs} * interval '1 millisecond'
+       AND (
+         coalesce(lease_until, next_attempt_at) < now - ${overdueMs} * interval '1 millisecond'
+         OR (state = 'waiting' AND woken_at IS NULL AND next_attempt_at - updated_at > ${retryTierMs['5m']} * interval '1 millisecond')
+       )
        AND destination <> ALL ($1::text[])
        AND (woken_at IS NULL OR woken_at < now - ${wakeAgainMs} * interval '1 millisecond')
-     ORDER BY coalesce(lease_until, next_attempt_at) LIMIT ${sweepBatch} FOR UPDATE OF delivery SKIP LOCKED`,
+     ORDER BY coalesce(lease_until, next_attempt_at) ${locked}`,
     [skip],
   );
 }
 
-export function operationsOf(tx: Tx, rows: readonly SweptRow[]): Promise<SweptOperation[]> {
-  return tx.sql<SweptOperation>(
-    'sweep.operations',
-    `SELECT operation_key, state, attempts, sending_at IS NOT NULL AS marked FROM operation WHERE operation_key = ANY ($1::text[])`,
-    [rows.flatMap((row) => row.operation_keys)],
-  );
-}
-
-export interface Expired {
-  row: SweptRow;
-  after: ExpiredLease;
-  /** Calls recorded so far, by operation key. */
-  attempts: ReadonlyMap<string, number>;
-}
-
-/** Takes the leases away: new states, and an attempt row for each call that nobody saw the end of. */
-export async function writeExpired(tx: Tx, expired: readonly Expired[]): Promise<void> {
-  const operations = expired.flatMap(({ row, after, attempts }) => after.operations.map((operation) => ({ row, operation, attempts })));
-  const attempted = operations.filter(({ operation }) => operation.attempted);
-  await tx.sql(
-    'sweep.take',
-    `${clock}
-     UPDATE delivery d SET state = i.state, attempt_id = NULL, lease_until = NULL, updated_at = now, code = 'lease_expired', class = NULL,
-       next_attempt_at = CASE WHEN i.wake THEN now END
-     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::boolean[]) AS i(event_id, destination, state, wake), clock
-     WHERE d.event_id = i.event_id AND d.destination = i.destination`,
-    [
-      expired.map(({ row }) => row.event_id),
-      expired.map(({ row }) => row.destination),
-      expired.map(({ after }) => after.state),
-      expired.map(({ after }) => after.wake),
-    ],
-  );
-  await tx.sql(
-    'sweep.take_operations',
-    `${clock}
-     UPDATE operation o SET state = i.state, attempts = o.attempts + i.attempted::int, updated_at = now
-     FROM unnest($1::text[], $2::text[], $3::boolean[]) AS i(operation_key, state, attempted), clock
-     WHERE o.operation_key = i.operation_key AND o.state = 'in_flight'`,
-    [
-      operations.map(({ operation }) => operation.operationKey),
-      operations.map(({ operation }) => operation.state),
-      operations.map(({ operation }) => operation.attempted),
-    ],
-  );
-  await tx.sql(
-    'sweep.take_attempts',
-    `${clock}
-     INSERT INTO attempt (operation_key, attempt_id, late, number, started_at, outcome)
-     SELECT operation_key, attempt_id, false, number, now, 'lease_expired'
-     FROM unnest($1::text[], $2::uuid[], $3::int[]) AS i(operation_key, attempt_id, number), clock
-     ON CONFLICT DO NOTHING`,
-    [
-      attempted.map(({ operation }) => operation.operationKey),
-      attempted.map(({ row }) => row.attempt_id),
-      attempted.map(({ operation, attempts }) => (attempts.get(operation.operationKey) ?? 0) + 1),
-    ],
-  );
-}
-
-/** Writes one wake-up per row, due now, with the event's own bytes. */
-export async function wake(tx: Tx, rows: readonly SweptRow[], topicOf: (row: SweptRow) => string): Promise<void> {
-  if (rows.length === 0) return;
+/** Notes that wake-ups were written for these rows. */
+export async function markWoken(tx: Tx, rows: readonly StoredRow[]): Promise<void> {
   await tx.sql(
     'sweep.woken',
     `UPDATE delivery d SET woken_at = clock_now() FROM unnest($1::uuid[], $2::text[]) AS i(event_id, destination)
      WHERE d.event_id = i.event_id AND d.destination = i.destination`,
     [rows.map((row) => row.event_id), rows.map((row) => row.destination)],
   );
-  await insertOutbox(
-    tx,
-    rows.map((row) => wakeUp(row, topicOf(row))),
-  );
 }
 
-function wakeUp(row: SweptRow, topic: string): OutboxRow {
-  const wakeHeaders: Record<string, string> = {
-    [headers.eventId]: row.event_id,
-    [headers.destinations]: row.destination,
-    [headers.notBefore]: String(Math.floor(row.now_ms)),
-    [headers.deadlineAt]: String(Math.floor(row.deadline_ms)),
-  };
-  if (row.traceparent !== null) wakeHeaders[headers.traceparent] = row.traceparent;
-  if (row.tracestate !== null) wakeHeaders[headers.tracestate] = row.tracestate;
-  return { topic, key: row.record_key, value: row.event, headers: wakeHeaders };
+/** Values of `delivery.destination` with rows that wait (`queued`) or are held. */
+export async function destinationsOf(tx: Tx, what: 'queued' | 'held'): Promise<string[]> {
+  const states = what === 'queued' ? `state IN ('pending', 'waiting')` : `state = 'held'`;
+  const rows = await tx.sql<{ destination: string }>(`sweep.${what}`, `SELECT DISTINCT destination FROM delivery WHERE ${states}`, []);
+  return rows.map(({ destination }) => destination);
+}
+
+/**
+ * Turns waiting rows of these destinations into `held`, also those that a process keeps in memory: its claim meets the new state. Gives the
+ * number of rows.
+ */
+export async function hold(tx: Tx, destinations: readonly string[]): Promise<number> {
+  const rows = await tx.sql(
+    'sweep.hold',
+    `${clock}, held AS (
+       UPDATE delivery d SET state = 'held', attempt_id = NULL, lease_until = NULL, next_attempt_at = NULL, updated_at = now
+       FROM (
+         SELECT event_id, destination FROM delivery
+         WHERE state IN ('pending', 'waiting') AND destination = ANY ($1::text[]) LIMIT ${sweepBatch} FOR UPDATE SKIP LOCKED
+       ) AS i, clock
+       WHERE d.event_id = i.event_id AND d.destination = i.destination
+       RETURNING d.operation_keys
+     ), operations AS (
+       UPDATE operation o SET state = 'held', updated_at = now FROM clock
+       WHERE o.operation_key IN (SELECT unnest(operation_keys) FROM held) AND o.state IN ('pending', 'waiting')
+     )
+     SELECT 1 FROM held`,
+    [destinations],
+  );
+  return rows.length;
+}
+
+/** Held rows of these destinations. */
+export function heldRows(tx: Tx, destinations: readonly string[]): Promise<StoredRow[]> {
+  return tx.sql<StoredRow>(
+    'sweep.held_rows',
+    `${clock}
+     SELECT ${storedColumns} FROM delivery d, clock WHERE state = 'held' AND destination = ANY ($1::text[]) ${locked}`,
+    [destinations],
+  );
 }
 
 export interface StateCount {

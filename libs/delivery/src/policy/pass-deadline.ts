@@ -1,0 +1,28 @@
+import { type DeliveryState, deliveryState, isFinal, type OperationState } from '#contracts';
+
+export interface DueOperation {
+  operationKey: string;
+  kind: string;
+  state: OperationState;
+  /** When the last call began that may have been executed although nobody saw its effect; absent: there was none. */
+  doubtfulAtMs?: number;
+}
+
+export interface PassedDeadline<O extends DueOperation> {
+  state: DeliveryState;
+  /** Those whose state changes. */
+  changed: { operation: O; state: OperationState }[];
+}
+
+/**
+ * What a delivery that is not in flight becomes when its deadline has passed: what is open expires. An operation that may have been executed
+ * after all is `uncertain` first, where it can be looked up, and expires only once it is proved absent.
+ */
+export function passDeadline<O extends DueOperation>(operations: readonly O[], canLookUp: (kind: string) => boolean): PassedDeadline<O> {
+  const open = operations.filter(({ state }) => !isFinal(state) && state !== 'uncertain');
+  const doubtful = open.filter(({ kind, doubtfulAtMs }) => doubtfulAtMs !== undefined && canLookUp(kind));
+  const target: OperationState = doubtful.length > 0 ? 'uncertain' : 'expired';
+  const changed = (doubtful.length > 0 ? doubtful : open).map((operation) => ({ operation, state: target }));
+  const states = operations.map((operation) => changed.find((one) => one.operation === operation)?.state ?? operation.state);
+  return { state: deliveryState(states), changed };
+}

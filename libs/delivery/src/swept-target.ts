@@ -1,0 +1,32 @@
+import type { OutboxRow } from '#messaging';
+import type { LookupResult } from './outcome.js';
+import type { StoredDelivery } from './stored-delivery.js';
+import type { LookupContext, PlannedOperation, Verification } from './target.js';
+
+/** A target as sweeper, verifier and routes see it: by its rows alone, without a record. */
+export interface SweptTarget {
+  /** Label of metrics and the name that holds go by: a destination's name, or `notifier`. */
+  name: string;
+  nativeIdempotency: boolean;
+  /** The group's smallest retry tier: where wake-ups go. */
+  wakeTopic: string;
+  dlqTopic: string;
+  /** Limit of one call, as the engine has it, in milliseconds. */
+  timeoutMs: number;
+  verification: Verification;
+  canLookUp(kind: string): boolean;
+  /** Calls of one operation at most, by the lead's policy. */
+  attempts(stored: StoredDelivery): number | Promise<number>;
+  /** The operations of a delivery that was never claimed here, in declared order. */
+  operations(eventId: string): PlannedOperation[];
+  /** Outbox rows to be written together with a final state; `stored` carries that state. */
+  resolved(stored: StoredDelivery): OutboxRow[] | Promise<OutboxRow[]>;
+}
+
+/** A target whose operations this process can look up. */
+export interface VerifiedTarget extends SweptTarget {
+  /** Absent: uncertain deliveries stay so until a person decides. */
+  lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
+  /** Limit of one lookup in milliseconds; default `timeoutMs`. */
+  lookupTimeoutMs?: number;
+}
