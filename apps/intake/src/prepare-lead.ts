@@ -27,7 +27,7 @@ export interface PreparedLead {
 /** Routes, hashes, seals and encodes one submission at PostgreSQL's time `now`; `trace` is the span that creates the event. */
 export function prepareLead(tools: PrepareTools, lead: Submission, at: { now: Date; trace: TraceContext }): PreparedLead {
   const { organization } = lead;
-  const eventId = newEventId();
+  const eventId = newEventId(at.now.getTime());
   const leadRef = newLeadRef();
   const submittedAt = lead.submittedAt ?? at.now;
   const personKey = tools.hmacs.personKey(organization, {

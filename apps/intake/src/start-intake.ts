@@ -3,6 +3,8 @@ import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, to
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
 import { databaseReadiness, type InternalClient, internalClient, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
 import type { AcceptTools } from './accept-leads.js';
+import { serveBalance } from './balance/balance-routes.js';
+import { serveConsent } from './consent/consent-route.js';
 import type { intakeEnv } from './env.js';
 import { createApp } from './http/create-app.js';
 import { HttpAcceptance } from './http/http-acceptance.js';
@@ -12,6 +14,7 @@ import { LiveStates } from './journey/live-states.js';
 import { DatabasePatience } from './kafka/database-patience.js';
 import { ResolvedLeads } from './kafka/resolved-leads.js';
 import { SubmittedLeads } from './kafka/submitted-leads.js';
+import { Purger } from './purge/purger.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
 import { serveVault } from './vault/vault-route.js';
@@ -63,7 +66,11 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  serveVault(server, storage);
+  serveVault(server, { ...storage, logger });
+  serveBalance(server, storage);
+  serveConsent(server, { db, logger });
+  const purger = new Purger({ db, logger });
+  purger.start();
   await relay.start();
   await app.listen({ host: env.HTTP_HOST, port: env.HTTP_PORT });
   void door.open();
@@ -72,6 +79,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
+    { name: 'purger', stop: () => purger.stop() },
     ...owned(context, { storage, owners, relay }),
     { name: 'doors', stop: () => closeDoors({ app, acceptance, door, patience: Object.values(waiting) }) },
   ];

@@ -1,12 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { newEventId, newLeadRef } from './ids.js';
+import { firstEventId, newEventId, newLeadRef } from './ids.js';
 import { randomHex } from './random.js';
 
 describe('ids', () => {
   it('makes event ids that are uuid v7 and sort by time of making', () => {
-    const ids = Array.from({ length: 1_000 }, newEventId);
+    const ids = Array.from({ length: 1_000 }, () => newEventId());
     expect(ids.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(true);
     expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it('makes event ids of a given time, and says where the ids of a time begin', () => {
+    const atMs = Date.UTC(2026, 5, 1);
+    const ids = Array.from({ length: 100 }, () => newEventId(atMs));
+    expect(new Set(ids).size).toBe(100);
+    expect(ids.every((id) => id >= firstEventId(atMs) && id < firstEventId(atMs + 1))).toBe(true);
+    expect(newEventId(atMs - 1) < firstEventId(atMs)).toBe(true);
   });
 
   it('makes lead references without letters that are misread', () => {

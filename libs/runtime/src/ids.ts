@@ -3,9 +3,15 @@ import { takeRandom } from './random.js';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Event id: uuid v7, so that index pages fill in order. */
-export function newEventId(): string {
-  return v7();
+/** Event id: uuid v7, so that index pages fill in order. `atMs` (epoch milliseconds) is the time in it; default: this process's clock. */
+export function newEventId(atMs?: number): string {
+  return atMs === undefined ? v7() : v7({ msecs: atMs });
+}
+
+/** The lowest event id of a millisecond: ids made earlier are below it, all others are not. */
+export function firstEventId(atMs: number): string {
+  const time = Math.trunc(Math.max(atMs, 0)).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
 }
 
 /** Lead reference for people and destinations: `L-` and 16 Crockford base-32 characters (80 random bits). */

@@ -21,7 +21,7 @@ export { databaseReadiness } from './database/database-readiness.js';
 export { type Listener, type ListenOptions, listen } from './database/listen.js';
 export { type MigrateOptions, type Migrations, migrateService } from './database/migrate-service.js';
 export { type FieldProblem, type Problem, problem, problemContentType } from './http/problem.js';
-export { newEventId, newLeadRef } from './ids.js';
+export { firstEventId, newEventId, newLeadRef } from './ids.js';
 export type { InternalHandler, InternalRoute } from './internal/call-route.js';
 export {
   type InternalClient,

@@ -17,16 +17,34 @@ let tools: AcceptTools;
 /** What the owner of deliveries knows: event ids and destinations. */
 let owned: string[] = [];
 let ownerAnswers = true;
+/** Destinations that take nothing. */
+let blocked: string[] = [];
+/** What was handed over past its deadline. */
+let handedOver: Record<string, unknown>[] = [];
 
+const answers: Record<string, (items: { event_id: string; destination: string }[]) => unknown[]> = {
+  '/internal/v1/destinations:state': () =>
+    ['crm', 'marketing'].map((destination) => ({ destination, mode: blocked.includes(destination) ? 'blocked' : 'flowing' })),
+  '/internal/v1/deliveries:state': (items) =>
+    items.map(({ event_id }) => ({
+      event_id,
+      deliveries: owned
+        .filter((one) => one.startsWith(event_id))
+        .map((one) => ({ destination: one.slice(event_id.length + 1), state: 'pending', as_of: '', operations: [], complete: true })),
+    })),
+  '/internal/v1/deliveries:expire': (items) => {
+    handedOver.push(...items.map((item) => ({ ...item })));
+    return items.map(({ event_id, destination }) => {
+      owned.push(`${event_id} ${destination}`);
+      return { event_id, destination, result: 'expired' };
+    });
+  },
+};
 const crmWriter: InternalClient = {
-  post: async <T>(_path: string, body: unknown): Promise<T> => {
+  post: async <T>(path: string, body: unknown): Promise<T> => {
     if (!ownerAnswers) throw new InternalUnavailable('away');
-    const { items } = body as { items: { event_id: string }[] };
-    const deliveriesOf = (eventId: string) =>
-      owned
-        .filter((one) => one.startsWith(eventId))
-        .map((one) => ({ destination: one.slice(eventId.length + 1), state: 'pending', as_of: '', operations: [] }));
-    return { items: items.map(({ event_id }) => ({ event_id, deliveries: deliveriesOf(event_id) })) } as T;
+    const { items = [] } = body as { items?: { event_id: string; destination: string }[] };
+    return { items: answers[path]?.(items) } as T;
   },
   close: async () => {},
 };
@@ -37,7 +55,6 @@ beforeAll(async () => {
   db = await openIntakeDatabase(database.url);
   owner = new pg.Client({ connectionString: database.url });
   await owner.connect();
-  tools = acceptTools(db);
   reannouncer = new Reannouncer({ db, owner: crmWriter, relayWake: () => {}, logger: silent, everyMs: 60_000 });
 });
 afterAll(async () => {
@@ -46,9 +63,13 @@ afterAll(async () => {
   await database?.drop();
 });
 beforeEach(async () => {
+  // With a clock that has read nothing of the test before.
+  tools = acceptTools(db);
   owned = [];
   ownerAnswers = true;
-  await owner.query('truncate intake.delivery, intake.outbox');
+  blocked = [];
+  handedOver = [];
+  await owner.query('truncate intake.delivery, intake.outbox, intake.destination_pause');
   await passes('0 seconds');
 });
 
@@ -58,9 +79,9 @@ const passes = (time: string) =>
     `create or replace function intake.clock_now() returns timestamptz language sql volatile as $$select clock_timestamp() + interval '${time}'$$`,
   );
 
-async function newLead(): Promise<string> {
+async function newLead(changes: Parameters<typeof submission>[0] = {}): Promise<string> {
   const { context } = tools.telemetry.startSpan('test', { kind: 'server' });
-  const [answer] = await acceptLeads(tools, [{ submission: submission(), trace: context }]);
+  const [answer] = await acceptLeads(tools, [{ submission: submission(changes), trace: context }]);
   if (answer?.kind !== 'accepted') throw new Error('not accepted');
   return answer.eventId;
 }
@@ -131,3 +152,86 @@ describe('a lead that nobody claimed', () => {
     expect(await reannouncer.sweep()).toBe(0);
   });
 });
+
+describe('while a destination takes nothing', () => {
+  it('its leads are not announced again, and are given five minutes once it takes them', async () => {
+    const eventId = await newLead();
+    blocked = ['crm'];
+    await passes('6 minutes');
+    expect(await reannouncer.sweep()).toBe(1);
+    expect((await recordsOf(eventId))[1]?.headers[headers.destinations]).toBe('marketing');
+    await passes('60 minutes');
+    await reannouncer.sweep();
+    blocked = [];
+    await passes('64 minutes');
+    await reannouncer.sweep();
+    expect((await recordsOf(eventId)).slice(1).map(destinationsOf)).not.toContain('crm');
+    await passes('66 minutes');
+    expect(await reannouncer.sweep()).toBe(1);
+    expect((await recordsOf(eventId)).slice(1).map(destinationsOf)).toContain('crm');
+  });
+
+  it('a lead of another destination is looked after however many wait', async () => {
+    blocked = ['crm'];
+    for (let count = 0; count < 3; count++) await newLead();
+    const eventId = await newLead({ form: 'newsletter', formSlug: 'newsletter' });
+    await passes('6 minutes');
+    expect(await reannouncer.sweep()).toBe(4);
+    expect(await recordsOf(eventId)).toHaveLength(2);
+  });
+});
+
+describe('while records do not reach Kafka', () => {
+  it('nothing is announced again: it would only make the queue longer', async () => {
+    const eventId = await newLead();
+    await owner.query(`update intake.outbox set created_at = clock_timestamp() - interval '2 minutes'`);
+    await passes('6 minutes');
+    expect(await reannouncer.sweep()).toBe(0);
+    await owner.query('truncate intake.outbox');
+    await passes('12 minutes');
+    expect(await reannouncer.sweep()).toBe(1);
+    expect(await recordsOf(eventId)).toHaveLength(1);
+  });
+});
+
+describe('a lead that nobody claimed before its deadline', () => {
+  it('is handed to its owner with everything the owner needs, once, also while its destination takes nothing', async () => {
+    const eventId = await newLead();
+    blocked = ['crm', 'marketing'];
+    await passes('3 hours 59 minutes');
+    await reannouncer.sweep();
+    expect(handedOver).toEqual([]);
+    await passes('4 hours 1 minute');
+    await reannouncer.sweep();
+    await reannouncer.sweep();
+    expect(handedOver.map(({ destination }) => destination).toSorted()).toEqual(['crm', 'marketing']);
+    const [record] = await recordsOf(eventId);
+    expect(handedOver[0]).toEqual({
+      event_id: eventId,
+      destination: expect.any(String),
+      lead_ref: expect.stringMatching(/^L-/),
+      submitted_at: expect.stringMatching(/Z$/),
+      deadline_at: expect.stringMatching(/Z$/),
+      test: false,
+      record_key: record?.key.toString('base64'),
+      event: record?.value.toString('base64'),
+      traceparent: expect.any(String),
+    });
+  });
+
+  it('is never announced again, also where its owner has no use for it', async () => {
+    const eventId = await newLead();
+    const minutes = Array.from({ length: 60 }, (_, index) => 6 + index * 5);
+    for (const at of minutes) {
+      await passes(`${at} minutes`);
+      await reannouncer.sweep();
+    }
+    const announced = (await recordsOf(eventId)).length;
+    expect(announced).toBeLessThan(9);
+    await passes('3 days');
+    await reannouncer.sweep();
+    expect(await recordsOf(eventId)).toHaveLength(announced);
+  });
+});
+
+const destinationsOf = (record: { headers: Record<string, string> }) => record.headers[headers.destinations];

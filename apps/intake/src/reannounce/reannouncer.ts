@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { heldDestinations } from '#delivery';
 import { type Database, DatabaseUnavailable, type InternalClient, InternalUnavailable, type Logger } from '#runtime';
 import type { OwnerAnswer } from '../journey/live-states.js';
-import { announceAgain, findUnclaimed, markClaimed, type Unclaimed } from './unclaimed.js';
+import { handOverOverdue } from './overdue.js';
+import { announceAgain, findUnclaimed, markClaimed, notePauses, type Unclaimed } from './unclaimed.js';
 
 interface ReannouncerOptions {
   db: Database;
@@ -16,8 +18,9 @@ interface ReannouncerOptions {
 const maxItems = 500;
 
 /**
- * No lead is lost because a topic lost its record: a delivery that stays unclaimed is asked for at its owner, and announced again where the owner
- * has never seen it. Where the owner does not answer, nothing is done: it may well have it.
+ * No lead is lost because a topic lost its record: a delivery that stays unclaimed while its destination takes leads is asked for at its owner,
+ * and announced again where the owner has never seen it; one past its deadline is handed to the owner. Where the owner does not answer, nothing
+ * is done: it may well have it.
  */
 export class Reannouncer {
   private readonly stopping = new AbortController();
@@ -36,11 +39,20 @@ export class Reannouncer {
 
   /** One look at what is due. Gives how many records were announced again. */
   async sweep(): Promise<number> {
-    const { db, owner, relayWake, logger } = this.options;
-    let announced = 0;
-    for (;;) {
+    const { db, owner, logger } = this.options;
+    await notePauses(db, await heldDestinations(owner));
+    const expired = await handOverOverdue(db, owner);
+    if (expired > 0) logger.warn({ count: expired }, 'Leads that nobody claimed before their deadline were handed to their owner');
+    const announced = await this.announceUnclaimed();
+    if (announced > 0) logger.warn({ count: announced }, 'Leads that nobody claimed were announced again');
+    return announced;
+  }
+
+  private async announceUnclaimed(): Promise<number> {
+    const { db, owner, relayWake } = this.options;
+    for (let announced = 0; ; ) {
       const unclaimed = await findUnclaimed(db, maxItems);
-      if (unclaimed.length === 0) break;
+      if (unclaimed.length === 0) return announced;
       const eventIds = [...new Set(unclaimed.map(({ eventId }) => eventId))];
       const answer = await owner.post<{ items: OwnerAnswer[] }>('/internal/v1/deliveries:state', {
         items: eventIds.map((event_id) => ({ event_id })),
@@ -49,10 +61,8 @@ export class Reannouncer {
       await markClaimed(db, claimed);
       announced += await announceAgain(db, missing);
       relayWake();
-      if (unclaimed.length < maxItems) break;
+      if (unclaimed.length < maxItems) return announced;
     }
-    if (announced > 0) logger.warn({ count: announced }, 'Leads that nobody claimed were announced again');
-    return announced;
   }
 
   private async loop(): Promise<void> {

@@ -1,5 +1,6 @@
 import { headers, topics } from '#contracts';
 import type { Sql } from '#runtime';
+import { reannounceAfter } from '../store/insert-leads.js';
 
 /** A delivery that its owner should have claimed by now, as far as intake knows. */
 export interface Unclaimed {
@@ -7,12 +8,53 @@ export interface Unclaimed {
   destination: string;
 }
 
-const findSql = `
-select event_id as "eventId", destination from delivery
-where state = 'accepted' and claimed_at is null and announce_at <= clock_now()
-order by announce_at limit $1`;
+/** Stands for every destination in the table of pauses. */
+const all = '*';
+/** A record that waits this long for the relay waits for Kafka. */
+const stuckAfter = '1 minute';
 
-/** The oldest deliveries that are due to be looked after. Throws DatabaseUnavailable. */
+const pauseSql = `
+insert into destination_pause (destination, paused_at)
+select destination, clock_now() from unnest($1::text[]) as paused(destination)
+union all
+select '${all}', clock_now() where exists (select from outbox where created_at < clock_timestamp() - interval '${stuckAfter}')
+on conflict (destination) do update set paused_at = excluded.paused_at`;
+
+/**
+ * Notes which destinations take nothing at the moment, all of them where our own records do not get out. Their leads wait without a claim,
+ * and the time in which one is expected begins when they take leads again.
+ */
+export async function notePauses(db: Sql, destinations: Iterable<string>): Promise<void> {
+  await db.sql('intake.note_pauses', pauseSql, [[...destinations]]);
+}
+
+/** SQL: nobody need have claimed what was announced at `announcedAt` for `destination`, two expressions. */
+export function isYoungSql(destination: string, announcedAt: string): string {
+  return `(${announcedAt} > clock_now() - interval '${reannounceAfter}' or exists (
+    select from destination_pause p where p.destination in (${destination}, '${all}') and p.paused_at > clock_now() - interval '${reannounceAfter}'))`;
+}
+
+/**
+ * Destination by destination, so that however many wait for one that is paused cost nothing. Each step of the recursion finds the next
+ * destination in the index.
+ */
+const findSql = `
+with recursive open(destination) as (
+  (select destination from delivery where state = 'accepted' and claimed_at is null order by destination limit 1)
+  union all
+  select (select d.destination from delivery d where d.state = 'accepted' and d.claimed_at is null and d.destination > open.destination
+    order by d.destination limit 1)
+  from open where open.destination is not null
+)
+select due.event_id as "eventId", open.destination from open cross join lateral (
+  select d.event_id, d.announce_at from delivery d
+  where d.state = 'accepted' and d.claimed_at is null and d.destination = open.destination and d.announce_at <= clock_now()
+  order by d.announce_at limit $1
+) as due
+where open.destination is not null and not ${isYoungSql('open.destination', `'-infinity'::timestamptz`)}
+order by due.announce_at limit $1`;
+
+/** The oldest deliveries that are due to be looked after, none of a destination that is paused or was lately. Throws DatabaseUnavailable. */
 export function findUnclaimed(db: Sql, limit: number): Promise<Unclaimed[]> {
   return db.sql<Unclaimed>('intake.find_unclaimed', findSql, [limit]);
 }
@@ -20,22 +62,25 @@ export function findUnclaimed(db: Sql, limit: number): Promise<Unclaimed[]> {
 const claimedSql = `
 update delivery set claimed_at = clock_now()
 from unnest($1::uuid[], $2::text[]) as claimed(event_id, destination)
-where delivery.event_id = claimed.event_id and delivery.destination = claimed.destination and delivery.claimed_at is null`;
+where delivery.event_id = claimed.event_id and delivery.destination = claimed.destination and delivery.claimed_at is null
+returning delivery.event_id`;
 
-/** Notes that the owner has them: they are never announced again. */
-export async function markClaimed(db: Sql, claimed: readonly Unclaimed[]): Promise<void> {
-  if (claimed.length > 0) await db.sql('intake.mark_claimed', claimedSql, columnsOf(claimed));
+/** Notes that the owner has them: they are never announced again. Gives how many it was not noted of before. */
+export async function markClaimed(db: Sql, claimed: readonly Unclaimed[]): Promise<number> {
+  if (claimed.length === 0) return 0;
+  const rows = await db.sql('intake.mark_claimed', claimedSql, columnsOf(claimed));
+  return rows.length;
 }
 
 /**
- * Each waits twice as long as the one before, up to 6 hours: a destination that is paused for a day must not find its topic full of repeats.
- * The record names only the destinations that lack it. Of two instances that look at once, the second finds the time moved on.
+ * Each waits twice as long as the one before, up to 6 hours, and none longer than its deadline. The record names only the destinations that
+ * lack it. Of two instances that look at once, the second finds the time moved on.
  */
 const announceSql = `
 with again as (
   update delivery
-  set announcements = least(announcements + 1, 32000),
-    announce_at = clock_now() + least(interval '5 minutes' * 2 ^ least(announcements, 7), interval '6 hours')
+  set announcements = least(announcements + 1, 32000), announced_at = clock_now(),
+    announce_at = clock_now() + least(interval '${reannounceAfter}' * 2 ^ least(announcements, 7), interval '6 hours')
   from unnest($1::uuid[], $2::text[]) as missing(event_id, destination)
   where delivery.event_id = missing.event_id and delivery.destination = missing.destination
     and delivery.claimed_at is null and delivery.announce_at <= clock_now()

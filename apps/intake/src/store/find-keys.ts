@@ -17,10 +17,9 @@ const keyColumns: readonly Column<IntakeKey>[] = [
 ];
 
 const sql = `
-select (asked.position - 1)::int as index, intake_key.event_id as "eventId", lead.lead_ref as "leadRef", intake_key.fingerprint
+select (asked.position - 1)::int as index, intake_key.event_id as "eventId", intake_key.lead_ref as "leadRef", intake_key.fingerprint
 from ${unnestColumns('asked', keyColumns)}
-join intake_key using (organization, source, external_ref)
-join lead using (event_id)`;
+join intake_key using (organization, source, external_ref)`;
 
 /** Finds the leads behind keys that exist. Run it after the insert that left them out: its own snapshot cannot see what it waited for. */
 export async function findKeys(db: Sql, keys: readonly IntakeKey[]): Promise<StoredKey[]> {

@@ -51,7 +51,7 @@ export const outboxColumns: readonly Column<OfLead<OutboxRow>>[] = [
 /** How long personal data is kept. */
 const vaultRetention = '400 days';
 /** How long a delivery may stay unclaimed before it is announced again. */
-const reannounceAfter = '5 minutes';
+export const reannounceAfter = '5 minutes';
 
 const firstDelivery = leadColumns.length + 1;
 const firstOutbox = firstDelivery + deliveryColumns.length;
@@ -64,8 +64,8 @@ export const insertLeadsSql = `
 with input as materialized (
   select * from ${unnestColumns('input', leadColumns)}
 ), keyed as (
-  insert into intake_key (organization, source, external_ref, event_id, fingerprint, accepted_at)
-  select organization, source, external_ref, event_id, fingerprint, accepted_at
+  insert into intake_key (organization, source, external_ref, event_id, lead_ref, fingerprint, accepted_at)
+  select organization, source, external_ref, event_id, lead_ref, fingerprint, accepted_at
   from input order by organization, source, external_ref, position
   on conflict (organization, source, external_ref) do nothing
   returning event_id
@@ -81,8 +81,8 @@ with input as materialized (
   insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, delete_after)
   select lead_ref, 1, key_id, wrapped_key, sealed, accepted_at + interval '${vaultRetention}' from fresh
 ), delivered as (
-  insert into delivery (event_id, destination, state, class, code, owner, deadline_at, as_of, announce_at)
-  select event_id, destination, state, class, code, owner, deadline_at, accepted_at, accepted_at + interval '${reannounceAfter}'
+  insert into delivery (event_id, destination, state, class, code, owner, deadline_at, as_of, announced_at, announce_at)
+  select event_id, destination, state, class, code, owner, deadline_at, accepted_at, accepted_at, accepted_at + interval '${reannounceAfter}'
   from ${unnestColumns('planned', deliveryColumns, firstDelivery)} join fresh on fresh.position = planned.lead
 ), announced as (
   insert into outbox (topic, key, value, headers)

@@ -1,0 +1,52 @@
+import { finalStates } from '#contracts';
+
+/** Rows in one statement: its locks and its share of the disk are over before anybody notices. */
+export const purgeBatch = 500;
+
+export interface PurgeJob {
+  /** The table whose rows are counted. */
+  table: string;
+  /** Deletes up to `purgeBatch` rows that are over their time and gives one row for each. */
+  sql: string;
+}
+
+/** How long intake remembers that a key was used. */
+const keyRetention = '400 days';
+/** How long a lead stays readable once all its deliveries are final. Longer than the window of the balance and the horizon of recovery. */
+const leadRetention = '40 days';
+
+const byAge = (table: string, due: string): PurgeJob => ({
+  table,
+  sql: `
+delete from ${table} where ctid = any (array(
+  select ctid from ${table} where ${due} limit ${purgeBatch} for update skip locked))
+returning 1 as purged`,
+});
+
+const final = finalStates.map((state) => (state === 'succeeded' ? "'delivered'" : `'${state}'`)).join(', ');
+
+/** The oldest event id of a time, in SQL: a lead is found by its primary key, which is the order of acceptance. */
+const firstIdBefore = `(lpad(to_hex((extract(epoch from clock_now() - interval '${leadRetention}') * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid`;
+
+/** A lead that still waits for anything keeps its deliveries and its event, however old it is. */
+const leads: PurgeJob = {
+  table: 'lead',
+  sql: `
+with done as materialized (
+  select event_id from lead
+  where event_id < ${firstIdBefore}
+    and not exists (select from delivery d where d.event_id = lead.event_id and d.state not in (${final}))
+  order by event_id limit ${purgeBatch} for update skip locked
+), deliveries as (
+  delete from delivery where event_id in (select event_id from done)
+)
+delete from lead where event_id in (select event_id from done) returning 1 as purged`,
+};
+
+/** What intake deletes, by table. The outbox empties itself; parked records are for a person to look at. */
+export const purgeJobs: readonly PurgeJob[] = [
+  byAge('vault', 'delete_after <= clock_now()'),
+  byAge('rejected', 'delete_after <= clock_now()'),
+  byAge('intake_key', `accepted_at <= clock_now() - interval '${keyRetention}'`),
+  leads,
+];

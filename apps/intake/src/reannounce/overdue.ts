@@ -1,0 +1,59 @@
+import type { InternalClient, Sql } from '#runtime';
+import { markClaimed, type Unclaimed } from './unclaimed.js';
+
+interface OverdueRow extends Unclaimed {
+  lead_ref: string;
+  submitted_at: Date;
+  deadline_at: Date;
+  test: boolean;
+  record_key: Buffer;
+  event: Buffer;
+  traceparent: string | null;
+}
+
+const sql = `
+with late as (
+  select event_id, destination, deadline_at from delivery
+  where state = 'accepted' and claimed_at is null and deadline_at <= clock_now() order by deadline_at limit $1
+)
+select late.event_id as "eventId", late.destination, lead.lead_ref, lead.submitted_at, late.deadline_at, lead.test, lead.record_key,
+  lead.event, lead.traceparent
+from late join lead using (event_id)`;
+
+/** The deliveries that the owner has now, or had already. */
+interface ExpireAnswer {
+  items: { event_id: string; destination: string }[];
+}
+
+/** As many as fit into one request with their events. */
+const maxItems = 250;
+
+/**
+ * Hands deliveries that nobody claimed before their deadline to their owner, which keeps them as `expired`: the record may lie behind a pause, or
+ * the owner may have no use for it. Gives how many were handed over. Throws DatabaseUnavailable, InternalUnavailable, InternalRefused.
+ */
+export async function handOverOverdue(db: Sql, owner: InternalClient): Promise<number> {
+  for (let count = 0; ; ) {
+    const rows = await db.sql<OverdueRow>('intake.find_overdue', sql, [maxItems]);
+    if (rows.length === 0) return count;
+    const answer = await owner.post<ExpireAnswer>('/internal/v1/deliveries:expire', { items: rows.map(toItem) });
+    const taken = answer.items.map(({ event_id: eventId, destination }) => ({ eventId, destination }));
+    const marked = await markClaimed(db, taken);
+    count += marked;
+    if (rows.length < maxItems || marked === 0) return count;
+  }
+}
+
+function toItem(row: OverdueRow): Record<string, string | boolean> {
+  return {
+    event_id: row.eventId,
+    destination: row.destination,
+    lead_ref: row.lead_ref,
+    submitted_at: row.submitted_at.toISOString(),
+    deadline_at: row.deadline_at.toISOString(),
+    test: row.test,
+    record_key: row.record_key.toString('base64'),
+    event: row.event.toString('base64'),
+    ...(row.traceparent !== null && { traceparent: row.traceparent }),
+  };
+}
