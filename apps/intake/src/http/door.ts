@@ -53,7 +53,19 @@ function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & 
     sendRefusal(reply, refusals.rateLimited(retryAfterS));
     return false;
   }
+  if (isEncoded(request)) {
+    const refusal = refusals.contentEncoding();
+    caller.outcome = refusal.outcome;
+    sendRefusal(reply, refusal);
+    return false;
+  }
   return true;
+}
+
+/** A compressed body: it would only be called no JSON, and what it unpacks to has no limit. */
+function isEncoded(request: FastifyRequest): boolean {
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase();
+  return encoding !== undefined && encoding !== '' && encoding !== 'identity';
 }
 
 /** As nginx calls it; never sent, only logged. */

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pg from 'pg';
@@ -179,6 +180,35 @@ describe('POST /v1/leads', () => {
     expectProblem(tooLarge, 413, 'too-large');
     expect(tooLarge.json.errors?.[0]?.fix).toContain('50000');
     expect(Number(tooLarge.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('refuses a body that names a field twice, by the name', async () => {
+    const text = JSON.stringify(body()).replace('"email":', '"email":"bob@example.test","email":');
+    const answer = await post(text);
+    expectProblem(answer, 400, 'repeated-field');
+    expect(fieldsOf(answer)).toEqual(['contact.email']);
+    expect(JSON.stringify(answer.json)).not.toContain('example.test');
+  });
+
+  it('refuses a compressed body as what it is', async () => {
+    const answer = await post(gzipSync(JSON.stringify(body())), { headers: { 'content-encoding': 'gzip' } });
+    expectProblem(answer, 415, 'unsupported-content-encoding');
+    expect(answer.headers.get('accept-encoding')).toBe('identity');
+    expect((await post(body(), { headers: { 'content-encoding': 'identity' } })).status).toBe(202);
+  });
+
+  it('says which methods there are', async () => {
+    const ask = async (method: string, path: string, key = 'key-one') => {
+      const response = await fetch(`${base}${path}`, { method, headers: { authorization: `Bearer ${key}` } });
+      return [response.status, response.headers.get('allow')];
+    };
+    expect(await ask('PUT', '/v1/leads')).toEqual([405, 'GET, HEAD, POST']);
+    expect(await ask('DELETE', '/v1/leads?x=1')).toEqual([405, 'GET, HEAD, POST']);
+    expect(await ask('PATCH', '/v1/leads/0190aaaa-0000-7000-8000-000000000000')).toEqual([405, 'GET, HEAD']);
+    expect(await ask('POST', '/v1/leads/0190aaaa-0000-7000-8000-000000000000')).toEqual([405, 'GET, HEAD']);
+    expect(await ask('HEAD', '/v1/leads/0190aaaa-0000-7000-8000-000000000000')).toEqual([404, null]);
+    expect(await ask('DELETE', '/v1/leads', 'wrong')).toEqual([401, null]);
+    expect(await ask('DELETE', '/v1/nothing')).toEqual([404, null]);
   });
 
   it('names every invalid field with its fix and repeats no value', async () => {

@@ -4,7 +4,7 @@ import { isUuid } from '../is-uuid.js';
 import type { Journey } from '../journey/journey.js';
 import { LeadJourneys } from '../journey/lead-journeys.js';
 import { normalise } from '../submission/normalise.js';
-import { readBody } from '../submission/read-body.js';
+import { type ReadBody, readBody } from '../submission/read-body.js';
 import { type Caller, callerOf } from './caller.js';
 import { HttpAcceptance } from './http-acceptance.js';
 import { type Refusal, refusals } from './refusal.js';
@@ -71,8 +71,9 @@ function authenticated(request: FastifyRequest): Caller {
   return caller;
 }
 
-function fieldRefusal(read: { reason: 'missing_id' | 'invalid'; errors: Parameters<typeof refusals.invalid>[0] }): Refusal {
-  return read.reason === 'missing_id' ? refusals.missingId(read.errors) : refusals.invalid(read.errors);
+function fieldRefusal({ reason, errors }: Extract<ReadBody, { errors: unknown }>): Refusal {
+  const refuse = { repeated: refusals.repeated, missing_id: refusals.missingId, invalid: refusals.invalid }[reason];
+  return refuse(errors);
 }
 
 /** Node joins a repeated header into one text, which would be a third id that nobody sent. */

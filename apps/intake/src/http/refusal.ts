@@ -31,6 +31,7 @@ export const refusals = {
       { 'retry-after': String(retryAfterS) },
     ),
   malformed: (detail: string) => new Refusal(problem(400, 'malformed', 'The body is not a JSON document', { detail: `${detail}.` })),
+  repeated: (errors: FieldProblem[]) => new Refusal(problem(400, 'repeated-field', 'The body has a field more than once', { errors })),
   missingId: (errors: FieldProblem[]) => new Refusal(problem(400, 'missing-id', 'The submission has no id', { errors })),
   invalid: (errors: FieldProblem[]) => new Refusal(problem(422, 'invalid', 'The lead has invalid fields', { errors })),
   conflict: (eventId: string) =>
@@ -56,6 +57,13 @@ export const refusals = {
     ),
   unsupportedMediaType: () =>
     new Refusal(problem(415, 'unsupported-media-type', 'The body must be JSON', { detail: 'Send Content-Type: application/json.' })),
+  contentEncoding: () =>
+    new Refusal(
+      problem(415, 'unsupported-content-encoding', 'The body must not be compressed', { detail: 'Send it without Content-Encoding.' }),
+      { 'accept-encoding': 'identity' },
+    ),
+  methodNotAllowed: (allow: string) =>
+    new Refusal(problem(405, 'method-not-allowed', 'This resource has no such method', { detail: `It has ${allow}.` }), { allow }),
   slowRequest: () =>
     new Refusal(problem(408, 'slow-request', 'The body did not arrive in time', { detail: 'Send the whole request within 2 s.' }), {
       connection: 'close',

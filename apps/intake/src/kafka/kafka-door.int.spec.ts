@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { headers, type LeadResolved, LeadResolvedEvent, type LeadSubmitted, LeadSubmittedEvent } from '#contracts';
 import { type AdminPort, createKafka, type KafkaPort, type ProducerPort } from '#messaging';
-import { type Database, newEventId, unseal } from '#runtime';
+import { type Database, metrics, newEventId, unseal } from '#runtime';
 import { eventually, type TestDatabase, testDatabase, testInfra, uniqueName } from '#testkit';
 import { acceptTools, codec, openIntakeDatabase, silent, site, source } from '../../test/fixture.js';
 import { type Doors, startDoors } from '../../test/start-doors.js';
@@ -103,6 +103,22 @@ describe('the topic leads', () => {
     expect(response.status).toBe(202);
     expect(response.headers.get('idempotency-replayed')).toBe('true');
     expect(await response.json()).toMatchObject({ event_id: journey.json.event_id });
+  });
+
+  it('counts what it refuses, but no test lead', async () => {
+    const counted = async () => {
+      const { values } = await metrics.intakeRejected.get();
+      return values.reduce((sum, { value }) => sum + value, 0);
+    };
+    const before = await counted();
+    const contact = { name: null, email: 'not an address', phone: null };
+    await send(
+      encoded(submitted({ contact, test: true })),
+      encoded(submitted({ source: 'nobody', test: true })),
+      encoded(submitted({ contact })),
+    );
+    await allCommitted();
+    expect(await counted()).toBe(before + 1);
   });
 
   it('passes poison on by reference and delivers its neighbours', async () => {

@@ -14,6 +14,8 @@ export interface Refused {
   externalRef?: string;
   /** The lead that the same id was first used for. */
   eventId?: string;
+  /** It says that it is a test lead. */
+  test?: boolean;
 }
 
 /** A record that the use case can decide on. */
@@ -41,12 +43,13 @@ export function readRecord(tools: { site: Site; hmacs: Hmacs }, result: Received
   const source = tools.site.sources.find(({ id, organization }) => id === event.source && organization === event.organization);
   if (!source) {
     const fix = 'Send organization and source as they are configured, or have the source configured.';
-    return { class: 'unknown_source', code: 'not_configured', errors: [{ field: 'source', problem: 'is not configured', fix }] };
+    const errors = [{ field: 'source', problem: 'is not configured', fix }];
+    return { class: 'unknown_source', code: 'not_configured', errors, test: event.test };
   }
   const ref = externalRef(tools.hmacs, { organization: source.organization, source: source.id }, event.source_event_id);
   const normal = normalise(toRaw(event), source);
   if (normal.ok) return { source, externalRef: ref, submission: normal.submission };
-  return { class: 'invalid', code: 'invalid_fields', errors: normal.errors, source, externalRef: ref };
+  return { class: 'invalid', code: 'invalid_fields', errors: normal.errors, source, externalRef: ref, test: event.test };
 }
 
 function toRaw(event: LeadSubmitted): RawSubmission {

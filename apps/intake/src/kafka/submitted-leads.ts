@@ -109,9 +109,9 @@ export class SubmittedLeads {
     span.set({ 'lead.event_id': eventId, 'lead.decision': decision });
     span.end();
     const durationMs = performance.now() - work.startedMs;
-    const test = 'submission' in read && read.submission.test;
-    if (why) metrics.intakeRejected.inc({ reason: why.class });
+    const test = 'submission' in read ? read.submission.test : read.test === true;
     if (!test) {
+      if (why) metrics.intakeRejected.inc({ reason: why.class });
       metrics.intakeRequests.inc({ source: read.source?.id ?? 'unknown', outcome: decision });
       metrics.intakeDuration.observe({ door: 'kafka' }, durationMs / 1_000);
     }

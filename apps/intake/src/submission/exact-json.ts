@@ -10,14 +10,14 @@ const byteOrderMark = /^\uFEFF/;
 const riskyNumber = /[:,[\s]-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
- * Parses UTF-8 JSON without losing anything: a number beyond a double's precision becomes an ExactNumber.
+ * Parses UTF-8 JSON without losing anything: a number beyond a double's precision becomes an ExactNumber. Gives the text with the value.
  * Throws SyntaxError for bytes that are not UTF-8 and for text that is not JSON; never with a part of the text in its message.
  */
-export function parseExactJson(bytes: Buffer): unknown {
+export function parseExactJson(bytes: Buffer): { text: string; value: unknown } {
   if (!isUtf8(bytes)) throw new SyntaxError('The body is not valid UTF-8');
   const text = bytes.toString('utf8').replace(byteOrderMark, '');
   try {
-    return riskyNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+    return { text, value: riskyNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text) };
   } catch {
     throw new SyntaxError('The body is not valid JSON');
   }

@@ -3,21 +3,28 @@ import { bodyProblems, isObject } from './body-problems.js';
 import { ExactNumber, parseExactJson } from './exact-json.js';
 import { type LeadBody, leadBody } from './lead-body.js';
 import type { CustomValue, RawSubmission } from './raw-submission.js';
+import { repeatedNames } from './repeated-names.js';
 
 /** What the body and the header say, as far as types go; the id is '' where `errors` says that it is missing. */
 export type ReadBody =
   | { ok: true; raw: RawSubmission }
   | { ok: false; reason: 'malformed'; detail: string }
-  | { ok: false; reason: 'missing_id' | 'invalid'; errors: FieldProblem[] };
+  | { ok: false; reason: 'repeated' | 'missing_id' | 'invalid'; errors: FieldProblem[] };
+
+const twice = { problem: 'is sent more than once', fix: 'Send it once: which of the values counts would be a guess.' };
 
 /** Reads a POST /v1/leads body (bytes of JSON) and its Idempotency-Key header. Never throws; never repeats a value. */
 export function readBody(bytes: Buffer, idempotencyKey: string | undefined): ReadBody {
   let body: unknown;
+  let repeated: string[];
   try {
-    body = parseExactJson(bytes);
+    const { text, value } = parseExactJson(bytes);
+    body = value;
+    repeated = repeatedNames(text, value);
   } catch (error) {
     return { ok: false, reason: 'malformed', detail: error instanceof SyntaxError ? error.message : 'The body cannot be read' };
   }
+  if (repeated.length > 0) return { ok: false, reason: 'repeated', errors: repeated.map((field) => ({ field, ...twice })) };
   textForExactNumbers(body);
   const parsed = leadBody.safeParse(body);
   const errors = parsed.success ? [] : bodyProblems(parsed.error.issues, body);
