@@ -3,6 +3,7 @@
 //   --embedded    Kafka and the registry will be started here (tests), whatever the environment says
 //   --packages    only packages and build: no Java or Maven needed
 //   --if-missing  nothing but the build, when dist/ is there already
+// Says what it does on standard error: standard output belongs to what is run after it, which may print JSON.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,9 +24,9 @@ function packagesInstalled() {
 }
 
 async function installPackages() {
-  console.log('Installing packages (about 400 MB on disk, a minute or so, once)');
+  console.error('Installing packages (about 400 MB on disk, a minute or so, once)');
   const startedAt = Date.now();
-  const ticking = setInterval(() => console.log(`  … ${Math.round((Date.now() - startedAt) / 1000)} s`), 10_000);
+  const ticking = setInterval(() => console.error(`  … ${Math.round((Date.now() - startedAt) / 1000)} s`), 10_000);
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
   const args = [...npm.slice(1), 'ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
   const install = spawn(npm[0], args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -5,12 +5,17 @@ export type Line = Record<string, string | number | boolean>;
 export interface Output {
   /** `empty` stands where there is no line. With --json: one JSON document. */
   table(lines: readonly Line[], empty: string): void;
+  /** One result: its lines as a table. With --json: the document itself. */
+  document(value: object, lines: readonly Line[]): void;
 }
 
 /** Prints tables, or with `json` documents, to `write` (default: standard output). */
 export function createOutput(json: boolean, write: (text: string) => void = (text) => process.stdout.write(text)): Output {
+  const print = (value: unknown, lines: readonly Line[], empty: string): void =>
+    write(json ? `${JSON.stringify(value, null, 2)}\n` : `${lines.length === 0 ? empty : textTable(lines)}\n`);
   return {
-    table: (lines, empty) => write(json ? `${JSON.stringify(lines, null, 2)}\n` : `${lines.length === 0 ? empty : textTable(lines)}\n`),
+    table: (lines, empty) => print(lines, lines, empty),
+    document: (value, lines) => print(value, lines, ''),
   };
 }
 

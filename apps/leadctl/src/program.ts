@@ -2,11 +2,13 @@ import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { createKafka, kafkaSettings } from '#messaging';
 import { baseEnv, createLogger, databaseEnv, kafkaEnv, loadAll, loadEnv, loadSite, registryEnv, siteEnv } from '#runtime';
+import { balance, balanceCodes, balanceLines } from './commands/balance.js';
 import { migrate } from './commands/migrate.js';
 import { applyAllSchemas, schemaProblems, schemasDir } from './commands/schemas.js';
 import { newSourceKey } from './commands/sources.js';
 import { applyAllTopics, topicLines } from './commands/topics.js';
 import { exitCodes } from './exit-codes.js';
+import { findInstallation } from './installation.js';
 import { createOutput, type Output } from './output.js';
 
 const owner = { DATABASE_URL: databaseEnv.DATABASE_URL };
@@ -24,6 +26,7 @@ export function createProgram(ended: (code: number) => void, env: NodeJS.Process
   addTopics(program, { output, env, ended });
   addSchemas(program, { output, env, ended });
   addSources(program, output);
+  addBalance(program, { output, env, ended });
   return program;
 }
 
@@ -100,6 +103,25 @@ function addSources(program: Command, output: () => Output): void {
     .command('new-key')
     .description('make a bearer key; its hash goes into the site file, the key is shown once')
     .action(() => output().table([newSourceKey()], ''));
+}
+
+function addBalance(program: Command, { output, env, ended }: Judging): void {
+  program
+    .command('balance')
+    .description(
+      'look for every delivery accepted in the last 8 days; exit codes of its own: 0 each is in one state, 1 some are missing or incomplete (named), 2 a service cannot be asked',
+    )
+    .option('--run-dir <dir>', 'directory of a running instance (default: INTERNAL_URLS and LD_SECRETS_DIR if set, else .run)')
+    .action(async ({ runDir }: { runDir?: string }) => {
+      try {
+        const result = await balance(findInstallation(runDir, env));
+        output().document(result, balanceLines(result));
+        ended(result.balanced ? balanceCodes.balanced : balanceCodes.unbalanced);
+      } catch (error) {
+        process.stderr.write(`leadctl: no balance: ${(error as Error).message}\n`);
+        ended(balanceCodes.unreachable);
+      }
+    });
 }
 
 function positive(text: string): number {
