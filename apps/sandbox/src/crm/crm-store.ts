@@ -25,11 +25,12 @@ interface GivenAnswer {
 
 interface Shelf {
   all: CrmRecord[];
+  byId: Map<string, CrmRecord>;
   byKey: Map<string, CrmRecord[]>;
   beyondFirst: number;
 }
 
-const shelf = (): Shelf => ({ all: [], byKey: new Map(), beyondFirst: 0 });
+const shelf = (): Shelf => ({ all: [], byId: new Map(), byKey: new Map(), beyondFirst: 0 });
 
 /** What a CRM keeps: leads, contacts, and the answers it gave under idempotency keys. It never deduplicates leads. */
 export class CrmStore {
@@ -55,8 +56,9 @@ export class CrmStore {
       tracestate: header(call, 'tracestate'),
       idempotencyKey: header(call, 'idempotency-key'),
     };
-    const { all, byKey } = this.shelves[kind];
+    const { all, byId, byKey } = this.shelves[kind];
     all.push(record);
+    byId.set(record.id, record);
     const twins = byKey.get(key);
     if (twins === undefined) byKey.set(key, [record]);
     else {
@@ -67,10 +69,17 @@ export class CrmStore {
     return record;
   }
 
-  /** Updates the first contact of that person; undefined when there is none. */
-  update(key: string, call: Call): CrmRecord | undefined {
-    const record = this.shelves.contact.byKey.get(key)?.[0];
-    if (record === undefined) return undefined;
+  /** The first record under a key; undefined when there is none. */
+  first(kind: CrmKind, key: string): CrmRecord | undefined {
+    return this.shelves[kind].byKey.get(key)?.[0];
+  }
+
+  contact(id: string): CrmRecord | undefined {
+    return this.shelves.contact.byId.get(id);
+  }
+
+  /** Writes the fields of the request's body over those of the record. */
+  update(record: CrmRecord, call: Call): CrmRecord {
     record.text = JSON.stringify({ ...JSON.parse(record.text), ...JSON.parse(call.body) });
     record.updates += 1;
     record.traceparent = header(call, 'traceparent');

@@ -63,6 +63,50 @@ describe('the sandbox CRM', () => {
     expect(found[0]).toMatchObject({ phone: '+12025550123', updates: 1 });
   });
 
+  it('changes the contact of an id and no other, once per idempotency key', async () => {
+    const { id } = (await post('/contacts', contact)).body as { id: string };
+    await post('/contacts', { ...contact, person_key: 'v1:else' });
+    const patch = (to: string, body: unknown) => sandbox.call(`PATCH /crm/contacts/${to}`, body, key('k9'));
+    expect(await patch(id, { phone: '+12025550123' })).toMatchObject({ status: 200, body: { id } });
+    expect((await patch(id, { phone: '+12025550123' })).headers.get('idempotency-replayed')).toBe('true');
+    const contacts = (await sandbox.call('GET /crm/contacts')).body as Record<string, unknown>[];
+    expect(contacts.map(({ phone, updates, name }) => ({ phone, updates, name }))).toEqual([
+      { phone: '+12025550123', updates: 1, name: 'Ada Example' },
+      { phone: undefined, updates: 0, name: 'Ada Example' },
+    ]);
+    expect((await sandbox.call('PATCH /crm/contacts/contact_gone', { name: 'x' })).status).toBe(404);
+    expect((await sandbox.call(`GET /crm/contacts/${id}`)).status).toBe(405);
+    expect(await stats()).toMatchObject({ contacts: 2, requests: 5, inFlight: 0 });
+  });
+
+  it('refuses a known external id with the id of its record while external ids are unique', async () => {
+    await sandbox.call('POST /crm/control', { uniqueLeads: true });
+    const first = await post('/leads', lead, key('k1'));
+    expect((await post('/leads', lead, key('k1'))).status).toBe(201);
+    expect(await post('/leads', lead, key('k2'))).toMatchObject({
+      status: 409,
+      body: { error: 'duplicate_external_id', ...(first.body as object) },
+    });
+    expect(await stats()).toMatchObject({ records: 1, duplicateEffects: 0 });
+  });
+
+  it('answers a check apart from requests, by rules of its own', async () => {
+    expect(await sandbox.call('GET /crm/check')).toMatchObject({ status: 200, body: { ok: true } });
+    await sandbox.call('POST /crm/control', { operation: 'check', status: 401 });
+    expect((await sandbox.call('GET /crm/check')).status).toBe(401);
+    expect((await post('/leads', lead)).status).toBe(201);
+    expect(await stats()).toMatchObject({ checks: 2, requests: 1, lookups: 0 });
+  });
+
+  it('counts attempts after the first apart, by minute', async () => {
+    await sandbox.call('POST /crm/control', { status: 503, times: 2 });
+    for (const each of ['k1', 'k1', 'k1', 'k2']) await post('/leads', lead, key(each));
+    await post('/leads', lead);
+    const minutes = (await sandbox.call('GET /crm/minutes')).body as { first: number; again: number }[];
+    const sum = (field: 'first' | 'again') => minutes.reduce((total, minute) => total + minute[field], 0);
+    expect({ first: sum('first'), again: sum('again') }).toEqual({ first: 3, again: 2 });
+  });
+
   it('forgets about keys when idempotency is off', async () => {
     await sandbox.call('POST /crm/control', { operation: 'lead', idempotency: 'off' });
     await post('/leads', lead, key('k1'));
@@ -129,6 +173,13 @@ describe('the sandbox CRM with a secret', () => {
     'webhook-id': 'op-1',
     'webhook-timestamp': String(timestamp),
     'webhook-signature': `v1,${createHmac('sha256', secretBytes).update(`op-1.${timestamp}.${body}`).digest('base64')}`,
+  });
+
+  it('refuses a check that is signed wrongly', async () => {
+    const sandbox = await openSandbox({ crmSecret });
+    expect((await sandbox.call('GET /crm/check', undefined, signed(''))).status).toBe(200);
+    expect((await sandbox.call('GET /crm/check', undefined, signed('x'))).status).toBe(401);
+    await sandbox.close();
   });
 
   it('refuses a wrong or old signature, and lets in a right one or none', async () => {

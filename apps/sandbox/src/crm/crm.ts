@@ -5,6 +5,7 @@ import { RuleBook } from '../faults/rule-book.js';
 import { type Answer, type Call, type Exchange, jsonObject, sendAnswer, type Witness } from '../http/call.js';
 import { CallCounts } from './call-counts.js';
 import { type CrmKind, CrmStore } from './crm-store.js';
+import { Minutes } from './minutes.js';
 import { signatureHolds } from './signature.js';
 
 export interface CrmOptions {
@@ -18,13 +19,19 @@ interface Write {
   kind: CrmKind;
   key: string;
   call: Call;
+  /** Id of the contact that is to be changed; absent for a new record. */
+  id?: string;
 }
 
 /** Field that identifies a record of each kind, in bodies and in lookups. */
 const keyField: Record<CrmKind, string> = { contact: 'person_key', lead: 'external_id' };
 const kindOfPath: Record<string, CrmKind> = { '/contacts': 'contact', '/leads': 'lead' };
-const writeSwitches: Record<CrmKind, (keyof Switches)[]> = { contact: ['idempotency', 'contactUpsert'], lead: ['idempotency'] };
-const controlSchema = ruleSchema(['contact', 'lead', 'lookup']);
+const oneContact = /^\/contacts\/([^/]+)$/;
+const writeSwitches: Record<CrmKind, (keyof Switches)[]> = {
+  contact: ['idempotency', 'contactUpsert'],
+  lead: ['idempotency', 'uniqueLeads'],
+};
+const controlSchema = ruleSchema(['contact', 'lead', 'lookup', 'check']);
 
 /**
  * A CRM that is a witness, not a helper: any `POST /leads` makes another record, even for an external id it knows. What saves the
@@ -34,8 +41,10 @@ export class Crm implements Witness {
   readonly rules = new RuleBook();
   private readonly store: CrmStore;
   private readonly calls = new CallCounts();
+  private readonly minutes = new Minutes();
   private requests = 0;
   private lookups = 0;
+  private checks = 0;
   private inFlight = 0;
   private maxInFlight = 0;
 
@@ -44,26 +53,18 @@ export class Crm implements Witness {
   }
 
   routeOf(path: string): string {
-    return path;
+    return oneContact.test(path) ? '/contacts/{id}' : path;
   }
 
   handle(exchange: Exchange): void {
-    const { call, res } = exchange;
-    const kind = kindOfPath[call.path];
-    if (kind === undefined) {
-      sendAnswer(res, this.administer(call));
-      exchange.span.end();
-      return;
-    }
-    if (call.method !== 'POST' && call.method !== 'GET') {
-      sendAnswer(res, { status: 405, body: { error: 'use POST or GET' }, headers: { Allow: 'GET, POST' } });
-      exchange.span.end();
-      return;
-    }
-    this.inFlight += 1;
-    if (this.inFlight > this.maxInFlight) this.maxInFlight = this.inFlight;
-    if (call.method === 'POST') this.write(exchange, kind);
-    else this.lookup(exchange, kind);
+    const { call } = exchange;
+    const id = oneContact.exec(call.path)?.[1];
+    const kind = id === undefined ? kindOfPath[call.path] : 'contact';
+    if (call.path === '/check') this.check(exchange);
+    else if (kind === undefined) this.answer(exchange, this.administer(call));
+    else if (call.method === (id === undefined ? 'POST' : 'PATCH')) this.write(exchange, kind, id);
+    else if (call.method === 'GET' && id === undefined) this.lookup(exchange, kind);
+    else this.answer(exchange, notAllowed(id === undefined ? ['GET', 'POST'] : ['PATCH']));
   }
 
   snapshot(count: number): Record<string, unknown> {
@@ -71,41 +72,55 @@ export class Crm implements Witness {
   }
 
   stats(): Record<string, number> {
-    const { requests, lookups, maxInFlight, inFlight } = this;
-    return { ...this.store.counts(), requests, lookups, maxInFlight, inFlight };
+    const { requests, lookups, checks, maxInFlight, inFlight } = this;
+    return { ...this.store.counts(), requests, lookups, checks, maxInFlight, inFlight };
   }
 
   private administer(call: Call): Answer {
     if (call.path.startsWith('/control')) return control(call, this.rules, controlSchema);
     if (call.path === '/calls') return { status: 200, body: this.calls.of(call.query.get('external_id') ?? '') };
+    if (call.path === '/minutes') return { status: 200, body: this.minutes.list() };
     if (call.path === '/stats') return { status: 200, body: this.stats() };
     if (call.path !== '/data') return { status: 404, body: { error: `no such path: ${call.path}` } };
     if (call.method === 'GET')
       return { status: 200, body: { leads: this.store.find('lead', undefined), contacts: this.store.find('contact', undefined) } };
-    if (call.method !== 'DELETE') return { status: 405, body: { error: 'use GET or DELETE' } };
+    if (call.method !== 'DELETE') return notAllowed(['GET', 'DELETE']);
     this.requests = 0;
     this.lookups = 0;
+    this.checks = 0;
     this.maxInFlight = this.inFlight;
     this.calls.clear();
+    this.minutes.clear();
     this.store.clear();
     return { status: 200, body: this.stats() };
   }
 
-  private write(exchange: Exchange, kind: CrmKind): void {
+  private write(exchange: Exchange, kind: CrmKind, id?: string): void {
+    this.enter();
     this.requests += 1;
     const { call } = exchange;
+    this.minutes.add(text(call.headers['idempotency-key']), call.receivedMs);
     const body = jsonObject(call.body);
-    const key = text(body?.[keyField[kind]]) ?? '';
-    const externalId = text(body?.external_id) ?? text(body?.person_key);
+    const key = text(body?.[keyField[kind]]) ?? (id === undefined ? undefined : this.store.contact(id)?.key) ?? '';
+    const externalId = text(body?.external_id) ?? (key === '' ? text(body?.person_key) : key);
     this.calls.add(externalId, kind);
     const { fault, switches } = this.rules.decide({ operation: kind, externalId, campaign: text(body?.campaign) }, writeSwitches[kind]);
-    const refused = this.unsigned(call) ?? refusal(kind, body, key);
-    const commit = (): Answer => refused ?? this.commit({ kind, key, call }, switches);
-    const pretend = (): Answer => refused ?? { status: 201, body: { id: this.store.nextId(kind) } };
+    const refused = this.unsigned(call) ?? this.refusal({ kind, key, call, id }, body);
+    const commit = (): Answer => refused ?? this.commit({ kind, key, call, id }, switches);
+    const pretend = (): Answer => refused ?? { status: id === undefined ? 201 : 200, body: { id: id ?? this.store.nextId(kind) } };
     carryOut(exchange, fault, this.work(commit, pretend));
   }
 
+  /** Proves credentials, as far as it carries a signature, and that the CRM is there. Stands beside the bulkhead: it is not in flight. */
+  private check(exchange: Exchange): void {
+    this.checks += 1;
+    const { fault } = this.rules.decide({ operation: 'check' }, []);
+    const answer = (): Answer => this.unsigned(exchange.call) ?? { status: 200, body: { ok: true } };
+    carryOut(exchange, fault, { ...this.work(answer, answer), finished: () => undefined });
+  }
+
   private lookup(exchange: Exchange, kind: CrmKind): void {
+    this.enter();
     this.lookups += 1;
     const key = exchange.call.query.get(keyField[kind]) ?? undefined;
     this.calls.add(key, 'lookup');
@@ -113,6 +128,16 @@ export class Crm implements Witness {
     const { fault, switches } = this.rules.decide(ruled, ['searchLagMs']);
     const search = (): Answer => ({ status: 200, body: this.store.find(kind, key, Date.now() - switches.searchLagMs) });
     carryOut(exchange, fault, this.work(search, search));
+  }
+
+  private enter(): void {
+    this.inFlight += 1;
+    if (this.inFlight > this.maxInFlight) this.maxInFlight = this.inFlight;
+  }
+
+  private answer({ res, span }: Exchange, answer: Answer): void {
+    sendAnswer(res, answer);
+    span.end();
   }
 
   private work(commit: () => Answer, pretend: () => Answer): Work {
@@ -132,23 +157,33 @@ export class Crm implements Witness {
     return { status: 401, body: { error: 'webhook-signature does not match' } };
   }
 
-  private commit({ kind, key, call }: Write, switches: Switches): Answer {
+  private refusal({ kind, key, id }: Write, body: unknown): Answer | undefined {
+    if (body === undefined) return { status: 400, body: { error: 'the body is not a JSON object' } };
+    if (id !== undefined) return this.store.contact(id) === undefined ? { status: 404, body: { error: 'not_found' } } : undefined;
+    if (key !== '') return undefined;
+    return { status: 422, body: { error: `${keyField[kind]} is missing`, field: keyField[kind] } };
+  }
+
+  private commit({ kind, key, call, id: changed }: Write, switches: Switches): Answer {
     const idempotencyKey = switches.idempotency ? text(call.headers['idempotency-key']) : undefined;
     const stored = idempotencyKey === undefined ? undefined : this.store.replayed(idempotencyKey, call);
     if (stored === 'conflict') return { status: 409, body: { error: 'this Idempotency-Key came with another request before' } };
     if (stored !== undefined) return { ...stored, headers: { 'Idempotency-Replayed': 'true' } };
-    const updated = kind === 'contact' && switches.contactUpsert ? this.store.update(key, call) : undefined;
-    const { id } = updated ?? this.store.create(kind, key, call);
-    const status = updated === undefined ? 201 : 200;
+    const twin = this.store.first(kind, key);
+    if (kind === 'lead' && switches.uniqueLeads && twin !== undefined) {
+      return { status: 409, body: { error: 'duplicate_external_id', id: twin.id } };
+    }
+    const upserted = kind === 'contact' && switches.contactUpsert ? twin : undefined;
+    const old = changed === undefined ? upserted : this.store.contact(changed);
+    const { id } = old === undefined ? this.store.create(kind, key, call) : this.store.update(old, call);
+    const status = old === undefined ? 201 : 200;
     if (idempotencyKey !== undefined) this.store.remember(idempotencyKey, call, { status, id });
     return { status, body: { id } };
   }
 }
 
-function refusal(kind: CrmKind, body: unknown, key: string): Answer | undefined {
-  if (body === undefined) return { status: 400, body: { error: 'the body is not a JSON object' } };
-  if (key !== '') return undefined;
-  return { status: 422, body: { error: `${keyField[kind]} is missing`, field: keyField[kind] } };
+function notAllowed(methods: readonly string[]): Answer {
+  return { status: 405, body: { error: `use ${methods.join(' or ')}` }, headers: { Allow: methods.join(', ') } };
 }
 
 function text(value: unknown): string | undefined {

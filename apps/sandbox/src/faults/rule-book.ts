@@ -13,7 +13,7 @@ export interface Verdict {
   switches: Switches;
 }
 
-const honest: Switches = { idempotency: true, contactUpsert: true, searchLagMs: 0 };
+const honest: Switches = { idempotency: true, contactUpsert: true, uniqueLeads: false, searchLagMs: 0 };
 
 interface Entry {
   rule: Rule;

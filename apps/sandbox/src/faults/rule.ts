@@ -4,7 +4,7 @@ const onOff = z.union([z.boolean(), z.enum(['on', 'off']).transform((value) => v
 
 /**
  * The body of `POST /control`. Which requests: `operation`, `external_id`, `campaign`, and only the next `times` of them.
- * What happens: the fault fields, and the switches `idempotency`, `contactUpsert`, `searchLagMs`.
+ * What happens: the fault fields, and the switches `idempotency`, `contactUpsert`, `uniqueLeads`, `searchLagMs`.
  * @param operations names a rule of this witness may carry, e.g. contact, lead, lookup
  */
 export function ruleSchema(operations: readonly [string, ...string[]]) {
@@ -31,6 +31,8 @@ export function ruleSchema(operations: readonly [string, ...string[]]) {
     dropCommit: z.boolean().optional(),
     idempotency: onOff.optional(),
     contactUpsert: onOff.optional(),
+    /** A lead whose external id is known is refused with 409 and the id of the record that is there. */
+    uniqueLeads: onOff.optional(),
     /** Lookups do not see what is younger than this. */
     searchLagMs: z.int().nonnegative().optional(),
   });
@@ -41,11 +43,12 @@ export type Rule = z.infer<ReturnType<typeof ruleSchema>>;
 export interface Switches {
   idempotency: boolean;
   contactUpsert: boolean;
+  uniqueLeads: boolean;
   searchLagMs: number;
 }
 
 const selectors = ['name', 'operation', 'external_id', 'campaign', 'times'] as const;
-const switches = ['idempotency', 'contactUpsert', 'searchLagMs'] as const;
+const switches = ['idempotency', 'contactUpsert', 'uniqueLeads', 'searchLagMs'] as const;
 
 /** True for a rule that flips switches only: it takes no part in choosing what happens to a request. */
 export function isSwitchOnly(rule: Rule): boolean {

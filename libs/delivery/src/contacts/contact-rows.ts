@@ -104,7 +104,7 @@ export async function countWaiting(tx: Tx, persons: readonly ContactWrite[]): Pr
   const rows = await tx.sql<{ waiting: number }>(
     'contact.waiting',
     `SELECT (SELECT count(*)::int FROM (SELECT FROM delivery d WHERE d.destination = i.destination AND d.state = 'waiting'
-       AND d.code = 'contact_busy' AND d.record_key = convert_to(i.person_key, 'UTF8') LIMIT 600) AS some) AS waiting
+       AND d.code = 'contact_busy' AND d.record_key = convert_to(i.person_key, 'UTF8') LIMIT 600) AS found) AS waiting
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS i(person_key, destination, position) ORDER BY i.position`,
     [persons.map(({ personKey }) => personKey), persons.map(({ destination }) => destination)],
   );
