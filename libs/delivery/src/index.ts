@@ -8,6 +8,7 @@ export {
 export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
 export { takeBalance } from './balance/take-balance.js';
 export { type Claim, createClaim } from './claims.js';
+export { type CommandAnswer, type CommandRequest, commandRequest } from './command-request.js';
 export {
   type ContactLock,
   type Contacts,
@@ -39,12 +40,22 @@ export {
 } from './destination/index.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
-export type { Outcome, OutcomeKind } from './outcome.js';
+export { type ExpireAnswer, type ExpireRequest, expireRequest, expireRoute } from './expire-route.js';
+export {
+  type AttemptItem,
+  type HistoryAnswer,
+  type HistoryItem,
+  type HistoryRequest,
+  historyRequest,
+  historyRoute,
+} from './history-route.js';
+export type { LookupResult, Outcome, OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
 export type { Permit } from './permits/permit.js';
 export { loadPermitPrivateKey } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
+export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';
 export {
   type DeliveryStateItem,
   type OperationStateItem,
@@ -57,4 +68,13 @@ export type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 export { Sweeper, type SweeperOptions } from './sweeper.js';
 export type { SweptTarget, VerifiedTarget } from './swept-target.js';
 export type { OperationReport, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from './target.js';
+export {
+  type UnresolvedAnswer,
+  type UnresolvedItem,
+  type UnresolvedRequest,
+  unresolvedRequest,
+  unresolvedRoute,
+} from './unresolved-route.js';
+export { createUpkeep, type Upkeep, type UpkeepOptions } from './upkeep.js';
 export { type LeadPayload, type Vault, VaultIncomplete, vaultClient } from './vault.js';
+export { Verifier, type VerifierOptions } from './verifier.js';

@@ -23,8 +23,16 @@ export interface DeliveryStateItem {
   state: DeliveryState;
   class?: string;
   code?: string;
-  /** ISO 8601, the database's clock. */
+  /** 1, and one more after each approved repair. */
+  generation: number;
+  /** ISO 8601, as all times here. */
+  deadline_at: string;
+  /** Of the next attempt or lookup; absent: no time of its own. */
+  next_attempt_at?: string;
+  /** The database's clock. */
   as_of: string;
+  /** Its operations are those it declared. False: some are gone, and what became of them is not known. */
+  complete: boolean;
   operations: OperationStateItem[];
 }
 
@@ -39,16 +47,22 @@ interface StateRow {
   state: DeliveryState;
   class: string | null;
   code: string | null;
+  generation: number;
+  deadline_at: Date;
+  next_attempt_at: Date | null;
   as_of: Date;
+  declared: number;
   operations: { kind: string; state: OperationState; ref: string | null; operation_key: string; attempts: number }[] | null;
 }
 
 /** A delivery's declared operations are named by itself, so one that is missing shows as missing. */
 const statesSql = `
-SELECT d.event_id, d.destination, d.state, d.class, d.code, clock_now() AS as_of, (
+SELECT d.event_id, d.destination, d.state, d.class, d.code, d.generation, d.deadline_at, cardinality(d.operation_keys) AS declared,
+  CASE WHEN isfinite(d.next_attempt_at) THEN d.next_attempt_at END AS next_attempt_at, clock_now() AS as_of, (
     SELECT json_agg(json_build_object('kind', o.kind, 'state', o.state, 'ref', o.destination_ref, 'operation_key', o.operation_key,
       'attempts', o.attempts) ORDER BY k.position)
-    FROM unnest(d.operation_keys) WITH ORDINALITY AS k(operation_key, position) JOIN operation o ON o.operation_key = k.operation_key
+    FROM unnest(d.operation_keys) WITH ORDINALITY AS k(operation_key, position)
+      JOIN operation o ON o.operation_key = k.operation_key AND o.event_id = d.event_id AND o.destination = d.destination
   ) AS operations
 FROM delivery d WHERE d.event_id = ANY ($1::uuid[]) ORDER BY d.event_id, d.destination`;
 
@@ -74,7 +88,11 @@ function toItem(row: StateRow): DeliveryStateItem {
     state: row.state,
     class: row.class ?? undefined,
     code: row.code ?? undefined,
+    generation: row.generation,
+    deadline_at: row.deadline_at.toISOString(),
+    next_attempt_at: row.next_attempt_at?.toISOString(),
     as_of: row.as_of.toISOString(),
+    complete: row.declared > 0 && row.operations?.length === row.declared,
     operations: (row.operations ?? []).map(({ ref, ...operation }) => ({ ...operation, ref: ref ?? undefined })),
   };
 }

@@ -1,9 +1,10 @@
-import { type DeliveryState, type FailureClass, headers, isFinal, type OperationState } from '#contracts';
+import { type DeliveryState, type FailureClass, isFinal, type OperationState } from '#contracts';
 import { type OutboxRow, RegistryUnavailable } from '#messaging';
 import type { Logger } from '#runtime';
 import { deadLetterRow } from './dead-letter-row.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { SweptTarget } from './swept-target.js';
+import { wakeRow } from './wake-row.js';
 
 /** A call or lookup to be noted in the log of attempts. */
 export interface AttemptNote {
@@ -32,8 +33,10 @@ export interface OperationChange {
   absences?: number;
   /** Notes that it was looked up now. */
   lookedUp?: boolean;
-  /** Since when it is uncertain; epoch milliseconds. */
+  /** When a call began that may have been executed; epoch milliseconds. */
   sendingAtMs?: number;
+  /** Such a call stands as it was; otherwise it does only for `uncertain` and `succeeded`. */
+  keepsSent?: boolean;
   note?: AttemptNote;
 }
 
@@ -88,18 +91,19 @@ async function announced(after: StoredDelivery, target: SweptTarget, logger: Log
 
 const isEnd = (state: DeliveryState): boolean => state === 'delivered' || (state !== 'accepted' && isFinal(state));
 
-/** Hands a delivery to its group's smallest tier, with the event's own bytes. */
+/** Hands a delivery to its group's smallest tier, with the event's own bytes; due at once where `dueInMs` is 0. */
 export function wakeUpRow(stored: StoredDelivery, topic: string, dueInMs: number): OutboxRow {
-  const wakeHeaders: Record<string, string> = {
-    [headers.eventId]: stored.eventId,
-    [headers.destinations]: stored.destination,
-    // Up, so that the record never comes before the row is due.
-    [headers.notBefore]: String(Math.ceil(stored.resolvedAt.getTime() + dueInMs)),
-    [headers.deadlineAt]: String(stored.deadlineAt.getTime()),
-  };
-  if (stored.traceparent !== undefined) wakeHeaders[headers.traceparent] = stored.traceparent;
-  if (stored.tracestate !== undefined) wakeHeaders[headers.tracestate] = stored.tracestate;
-  return { topic, key: stored.recordKey, value: stored.event, headers: wakeHeaders };
+  return wakeRow({
+    topic,
+    key: stored.recordKey,
+    value: stored.event,
+    eventId: stored.eventId,
+    destination: stored.destination,
+    notBeforeMs: dueInMs > 0 ? stored.resolvedAt.getTime() + dueInMs : undefined,
+    deadlineAtMs: stored.deadlineAt.getTime(),
+    traceparent: stored.traceparent,
+    tracestate: stored.tracestate,
+  });
 }
 
 function deadLetterOf(stored: StoredDelivery, topic: string, reason: NonNullable<StoredChange['deadLetter']>): OutboxRow {

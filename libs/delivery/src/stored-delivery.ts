@@ -13,10 +13,8 @@ export interface StoredOperation {
   /** Lookups in a row that found nothing and count. */
   absences: number;
   lookedUpAtMs?: number;
-  /** Marked before a call whose answer is not known. */
+  /** When the last call began that may have been executed and whose end nobody knows; absent: there is none. */
   sendingAtMs?: number;
-  /** When the last call began that may have been executed although it brought no reference; absent: there was none. */
-  doubtfulAtMs?: number;
   class?: FailureClass;
   code?: string;
 }

@@ -26,8 +26,9 @@ export function leaseChange(stored: StoredDelivery, target: SweptTarget, attempt
     if (operation?.state !== 'in_flight') return [];
     const failed: FailureClass | undefined = one.state === 'dead' ? 'attempts_exhausted' : undefined;
     const change: OperationChange = { operation, state: one.state, class: failed, code: 'lease_expired', attempted: one.attempted };
+    change.keepsSent = one.state !== 'dead';
     // With native idempotency nothing was marked: the call began before the lease ran out.
-    if (one.state === 'uncertain') change.sendingAtMs = operation.sendingAtMs ?? nowMs;
+    if (one.attempted && one.state !== 'dead') change.sendingAtMs = target.nativeIdempotency ? nowMs : operation.sendingAtMs;
     if (one.attempted && stored.attemptId !== undefined) change.note = seenNoEnd(stored.attemptId, operation);
     return [change];
   });
@@ -60,12 +61,14 @@ export function deadlineChange(stored: StoredDelivery, target: SweptTarget): Sto
       operation,
       state,
       code: 'deadline',
-      sendingAtMs: operation.doubtfulAtMs,
+      sendingAtMs: operation.sendingAtMs,
       absences: 0,
     }));
     const sentAtMs = Math.max(...operations.map((change) => change.sendingAtMs ?? nowMs));
     return { stored, state: 'uncertain', code: 'deadline', operations, dueInMs: untilLookupMs(sentAtMs, nowMs, target) };
   }
+  // All is done, and only the announcement is missing.
+  if (after.state === 'delivered') return { stored, state: 'delivered', operations: [] };
   const operations = after.changed.map(({ operation, state }) => ({ operation, state, ...reason }));
   const failed = operations[0]?.operation.operationKey;
   // Without an operation to expire there is none at all: its rows are gone, which the balance names; the delivery ends all the same.
@@ -75,6 +78,12 @@ export function deadlineChange(stored: StoredDelivery, target: SweptTarget): Sto
 /** A held delivery whose destination takes leads again. */
 export function releaseChange(stored: StoredDelivery, dueInMs: number): StoredChange {
   const held = stored.operations.filter(({ state }) => state === 'held');
-  const operations = held.map((operation) => ({ operation, state: 'waiting' as const, class: operation.class, code: operation.code }));
+  const operations = held.map((operation) => ({
+    operation,
+    state: 'waiting' as const,
+    class: operation.class,
+    code: operation.code,
+    keepsSent: true,
+  }));
   return { stored, state: 'waiting', class: stored.class, code: stored.code, operations, dueInMs, wake: true };
 }

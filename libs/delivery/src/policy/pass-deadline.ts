@@ -5,7 +5,7 @@ export interface DueOperation {
   kind: string;
   state: OperationState;
   /** When the last call began that may have been executed although nobody saw its effect; absent: there was none. */
-  doubtfulAtMs?: number;
+  sendingAtMs?: number;
 }
 
 export interface PassedDeadline<O extends DueOperation> {
@@ -20,7 +20,7 @@ export interface PassedDeadline<O extends DueOperation> {
  */
 export function passDeadline<O extends DueOperation>(operations: readonly O[], canLookUp: (kind: string) => boolean): PassedDeadline<O> {
   const open = operations.filter(({ state }) => !isFinal(state) && state !== 'uncertain');
-  const doubtful = open.filter(({ kind, doubtfulAtMs }) => doubtfulAtMs !== undefined && canLookUp(kind));
+  const doubtful = open.filter(({ kind, sendingAtMs }) => sendingAtMs !== undefined && canLookUp(kind));
   const target: OperationState = doubtful.length > 0 ? 'uncertain' : 'expired';
   const changed = (doubtful.length > 0 ? doubtful : open).map((operation) => ({ operation, state: target }));
   const states = operations.map((operation) => changed.find((one) => one.operation === operation)?.state ?? operation.state);

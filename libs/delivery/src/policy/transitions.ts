@@ -9,8 +9,8 @@ const transitions: Readonly<Record<OperationState, readonly OperationState[]>> =
   pending: ['in_flight', 'held', 'uncertain', 'expired', 'discarded', 'erased'],
   waiting: ['in_flight', 'held', 'uncertain', 'expired', 'discarded', 'erased'],
   held: ['in_flight', 'waiting', 'uncertain', 'expired', 'discarded', 'erased'],
-  /** `pending`: not sent. The last two before anything was sent: the vault row is gone, the deadline has passed. */
-  in_flight: ['succeeded', 'waiting', 'uncertain', 'held', 'dead', 'pending', 'erased', 'expired'],
+  /** `pending`: not sent. The last three without a call: the vault row is gone, consent was withdrawn, the deadline has passed. */
+  in_flight: ['succeeded', 'waiting', 'uncertain', 'held', 'dead', 'pending', 'erased', 'discarded', 'expired'],
   /** `waiting`: proved absent, or `dead` and `expired` where a limit is reached. `discarded`: by a person, with evidence. */
   uncertain: ['succeeded', 'waiting', 'dead', 'expired', 'discarded'],
   /** Through an approved item only. */

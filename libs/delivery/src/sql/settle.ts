@@ -25,6 +25,7 @@ const operationColumns: readonly Column<OperationChange>[] = [
   ['absences', 'int2', ({ absences }) => absences],
   ['looked_up', 'bool', ({ lookedUp }) => lookedUp ?? false],
   ['sending_ms', 'float8', ({ sendingAtMs }) => sendingAtMs],
+  ['keeps_sent', 'bool', ({ keepsSent }) => keepsSent ?? false],
 ];
 
 /** A note with the operation it belongs to. */
@@ -63,7 +64,8 @@ const operationSql = `${clock}
 UPDATE operation o SET state = i.state, class = i.class, code = i.code, destination_ref = coalesce(i.ref, o.destination_ref),
   attempts = o.attempts + i.attempted::int, absences = coalesce(i.absences, o.absences), updated_at = now,
   looked_up_at = CASE WHEN i.looked_up THEN now ELSE o.looked_up_at END,
-  sending_at = CASE WHEN i.state IN ('uncertain', 'succeeded') THEN coalesce(to_timestamp(i.sending_ms / 1000), o.sending_at) END
+  sending_at = CASE WHEN i.sending_ms IS NOT NULL THEN to_timestamp(i.sending_ms / 1000)
+    WHEN i.keeps_sent OR i.state IN ('uncertain', 'succeeded') THEN o.sending_at END
 FROM ${unnestColumns('i', operationColumns)}, clock
 WHERE o.operation_key = i.operation_key`;
 

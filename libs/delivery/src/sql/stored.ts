@@ -41,22 +41,13 @@ interface OperationRow {
   absences: number;
   looked_up_ms: number | null;
   sending_ms: number | null;
-  doubtful_ms: number | null;
   class: FailureClass | null;
   code: string | null;
 }
 
-/**
- * A call is doubtful that brought no answer, or a server error behind which the request may have been executed; one that is older than
- * a proof of absence is not.
- */
 const operationsSql = `
 SELECT operation_key, kind, state, destination_ref, attempts, attempts_before, absences, class, code,
-  (extract(epoch FROM looked_up_at) * 1000)::float8 AS looked_up_ms, (extract(epoch FROM sending_at) * 1000)::float8 AS sending_ms, (
-    SELECT (extract(epoch FROM max(a.started_at)) * 1000)::float8 FROM attempt a
-    WHERE a.operation_key = o.operation_key AND (a.outcome IN ('uncertain', 'lease_expired') OR (a.outcome = 'transient' AND a.status >= 500))
-      AND (o.absences < 2 OR a.started_at > o.looked_up_at)
-  ) AS doubtful_ms
+  (extract(epoch FROM looked_up_at) * 1000)::float8 AS looked_up_ms, (extract(epoch FROM sending_at) * 1000)::float8 AS sending_ms
 FROM operation o WHERE operation_key = ANY ($1::text[])`;
 
 /** Adds the operations to rows that this transaction has locked: read afterwards, they cannot be older than the lock. */
@@ -107,7 +98,6 @@ const toOperation = (row: OperationRow): StoredOperation => ({
   absences: row.absences,
   lookedUpAtMs: row.looked_up_ms ?? undefined,
   sendingAtMs: row.sending_ms ?? undefined,
-  doubtfulAtMs: row.doubtful_ms ?? undefined,
   class: row.class ?? undefined,
   code: row.code ?? undefined,
 });

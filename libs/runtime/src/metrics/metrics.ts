@@ -89,10 +89,36 @@ export const metrics = {
   circuitOpen: gauge('leads_circuit_open', '1 while a destination is paused because its calls fail.', ['destination']),
   leasesLost: counter('leads_leases_lost_total', 'Deliveries whose lease another process took.', ['destination']),
   sweeperWakeups: counter('leads_sweeper_wakeups_total', 'Deliveries woken by the sweeper.', ['reason']),
+  lookups: counter('leads_lookups_total', 'Lookups of uncertain operations, by what they found.', ['destination', 'outcome']),
   vaultUnavailable: counter('leads_vault_unavailable_total', 'Batches put back because the vault did not answer.', ['destination']),
 
   // notifier
   notifications: counter('leads_notifications_total', 'Notifications by outcome.', ['channel', 'outcome']),
+
+  // operator
+  deadLetters: counter('leads_dead_letters_total', 'Dead letters stored, by destination and failure class.', [
+    'destination',
+    'error_class',
+  ]),
+  deadLettersOpen: gauge('leads_dead_letters_open', 'Dead letters that wait for a decision.', ['destination', 'error_class']),
+  deadLettersOverdue: gauge('leads_dead_letters_overdue', 'Open dead letters past the time by which somebody should have looked.', [
+    'destination',
+    'error_class',
+  ]),
+  deadLetterOldestAge: gauge(
+    'leads_dead_letter_oldest_age_seconds',
+    'Age of the oldest open dead letter, since submitted or handed_over.',
+    ['destination', 'error_class', 'since'],
+  ),
+  deadLettersRecovered: counter(
+    'leads_dead_letters_recovered_total',
+    'Dead letters that never arrived and were fetched from their owner.',
+    ['service'],
+  ),
+  deadLetterCheckedAt: gauge('leads_dead_letter_check_timestamp_seconds', 'When the unresolved of a service were last compared whole.', [
+    'service',
+  ]),
+  replayItems: counter('leads_replay_items_total', 'Approved items, by what they came to.', ['outcome']),
 
   // lag exporter (reconciler); names and labels of kafka_exporter, so that public dashboards fit
   groupLag: gauge('kafka_consumergroup_lag', 'Records behind; -1 where nothing is committed.', ['consumergroup', 'topic', 'partition']),

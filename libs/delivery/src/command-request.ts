@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { DeliveryState } from '#contracts';
+
+const by = z.string().min(1).max(64);
+const reason = z.string().min(1).max(200);
+const delivery = { event_id: z.uuid().transform((id) => id.toLowerCase()), destination: z.string().min(1).max(512) };
+
+/** What a person found out about an operation: the destination's reference, or that it is not there. */
+const finding = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('found'), ref: z.string().min(1).max(200) }),
+  z.object({ kind: z.literal('absent') }),
+]);
+
+export const commandRequest = z.discriminatedUnion('command', [
+  z.object({ command: z.literal('hold'), destination: delivery.destination, by, reason }),
+  z.object({ command: z.literal('release'), destination: delivery.destination, by, reason: reason.optional() }),
+  z.object({
+    command: z.literal('discard'),
+    ...delivery,
+    by,
+    reason,
+    /** Where the proof is kept; needed where something may have happened at the destination. A reference, never free text of a lead. */
+    evidence: z.string().min(1).max(200).optional(),
+  }),
+  z.object({ command: z.literal('evidence'), ...delivery, operation_key: z.string().min(1).max(640), finding, by, reason }),
+]);
+export type CommandRequest = z.infer<typeof commandRequest>;
+
+export interface CommandAnswer {
+  applied: boolean;
+  /** Why not. */
+  reason?: 'unknown_destination' | 'unknown_delivery' | 'not_in_this_state';
+  /** Of the delivery afterwards. */
+  state?: DeliveryState;
+}

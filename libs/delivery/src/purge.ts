@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database, Logger } from '#runtime';
+import { type PurgeCursor, purgeBatch, purgeBeginning } from './sql/purge.js';
+
+export interface PurgeOptions {
+  db: Database;
+  logger: Logger;
+  /** Finished rows are kept this long after their last change; default 40 days: longer than topic retention and replay horizon together. */
+  retentionMs?: number;
+  /** Rows of one statement; default 500. */
+  batch?: number;
+  /** Between batches, so that deliveries come first; default 200. */
+  pauseMs?: number;
+  /** Between runs; default an hour. */
+  everyMs?: number;
+}
+
+const day = 86_400_000;
+
+/**
+ * Deletes finished deliveries with their operations and attempts once nobody asks for them any more, a small batch at a time. Several
+ * processes may do so at once: each row is deleted once.
+ */
+export class Purge {
+  readonly #options: PurgeOptions;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: PurgeOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** One run through all old rows. Gives the number of deliveries deleted. */
+  async purge(): Promise<number> {
+    const { db, retentionMs = 40 * day, batch = 500, pauseMs = 200 } = this.#options;
+    let deleted = 0;
+    for (let after: PurgeCursor | undefined = purgeBeginning; after !== undefined && !this.#stop.signal.aborted; ) {
+      const done = await purgeBatch(db, { after, limit: batch, retentionMs });
+      deleted += done.deleted;
+      after = done.next;
+      if (after !== undefined) await this.#wait(pauseMs);
+    }
+    return deleted;
+  }
+
+  async #run(): Promise<void> {
+    const { logger, everyMs = 3_600_000 } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      await this.#wait(everyMs * (0.5 + Math.random() / 2));
+      if (this.#stop.signal.aborted) return;
+      try {
+        const deleted = await this.purge();
+        if (deleted > 0) logger.info({ count: deleted }, 'finished deliveries purged');
+      } catch (error) {
+        logger.warn({ err: error }, 'purge failed');
+      }
+    }
+  }
+
+  async #wait(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: this.#stop.signal, ref: false }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Database, Tx } from '#runtime';
+import type { StoredDelivery } from '../stored-delivery.js';
+import { clock, lockStored, type StoredRow, storedColumns, withOperations } from './stored.js';
+
+/**
+ * Leases uncertain rows that are due for a lookup, longest due first; the state stays `uncertain`. Rows of other processes' leases and of the
+ * destinations to `skip` are left out.
+ */
+export function leaseUncertain(
+  db: Database,
+  { skip, limit, leaseMs }: { skip: readonly string[]; limit: number; leaseMs: number },
+): Promise<StoredDelivery[]> {
+  return db.transaction(async (tx) => {
+    const rows = await tx.sql<StoredRow>(
+      'verify.lease',
+      `${clock}, due AS MATERIALIZED (
+         SELECT event_id, destination FROM delivery, clock
+         WHERE state = 'uncertain' AND coalesce(lease_until, next_attempt_at, '-infinity') <= now AND destination <> ALL ($1::text[])
+         ORDER BY coalesce(lease_until, next_attempt_at, '-infinity') LIMIT $2 FOR UPDATE OF delivery SKIP LOCKED
+       )
+       UPDATE delivery d SET attempt_id = gen_random_uuid(), lease_until = now + $3::float8 * interval '1 millisecond'
+       FROM due, clock
+       WHERE d.event_id = due.event_id AND d.destination = due.destination
+       RETURNING ${storedColumns}`,
+      [skip, limit, leaseMs],
+    );
+    return withOperations(tx, rows);
+  });
+}
+
+/** Locks a delivery that is still uncertain under this lease; undefined when an answer, a person or another process was first. */
+export async function lockLeased(tx: Tx, leased: StoredDelivery): Promise<StoredDelivery | undefined> {
+  const stored = await lockStored(tx, leased);
+  return stored?.state === 'uncertain' && stored.attemptId === leased.attemptId ? stored : undefined;
+}
+
+/** Gives a lease back: the row is due in `dueInMs` again, never sooner than it was. */
+export async function giveBack(db: Database, { eventId, destination, attemptId }: StoredDelivery, dueInMs: number): Promise<void> {
+  await db.sql(
+    'verify.give_back',
+    `${clock} UPDATE delivery d SET lease_until = NULL, next_attempt_at = greatest(next_attempt_at, now + $4::float8 * interval '1 millisecond')
+     FROM clock WHERE event_id = $1 AND destination = $2 AND attempt_id = $3 AND state = 'uncertain'`,
+    [eventId, destination, attemptId, dueInMs],
+  );
+}

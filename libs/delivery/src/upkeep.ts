@@ -1,0 +1,42 @@
+import type { DeliveryState } from '#contracts';
+import type { Database, Logger, Telemetry } from '#runtime';
+import { Purge } from './purge.js';
+import type { StoredDelivery } from './stored-delivery.js';
+import { Sweeper } from './sweeper.js';
+import type { SweptTarget, VerifiedTarget } from './swept-target.js';
+import { Verifier } from './verifier.js';
+
+export interface UpkeepOptions {
+  db: Database;
+  /** By `delivery.destination`: of every destination of this service, also those that another process serves. */
+  target(destination: string): SweptTarget | undefined;
+  /** Of the destinations that this process serves. */
+  verified(destination: string): VerifiedTarget | undefined;
+  onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
+  /** A delivery was changed without a claim. Told once that is committed. */
+  onChange?(after: StoredDelivery): void;
+  relayWake: () => void;
+  telemetry: Telemetry;
+  logger: Logger;
+  /** Between sweeps; default 5,000. */
+  sweepMs?: number;
+}
+
+/** What keeps rows moving that no record moves: sweeper, verifier and purge of one service's process. */
+export interface Upkeep {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createUpkeep(options: UpkeepOptions): Upkeep {
+  const sweeper = new Sweeper({ ...options, everyMs: options.sweepMs });
+  const verifier = new Verifier({ ...options, target: options.verified });
+  const purge = new Purge({ db: options.db, logger: options.logger });
+  const parts = [sweeper, verifier, purge];
+  return {
+    start: () => {
+      for (const part of parts) part.start();
+    },
+    stop: async () => void (await Promise.all(parts.map((part) => part.stop()))),
+  };
+}

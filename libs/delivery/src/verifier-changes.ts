@@ -1,0 +1,137 @@
+import { type DeliveryState, deliveryState, type FailureClass, isFinal } from '#contracts';
+import type { LookupResult } from './outcome.js';
+import { afterAbsence, judgeLookup, type LookupVerdict } from './policy/judge-lookup.js';
+import type { AttemptNote, OperationChange, StoredChange } from './stored-change.js';
+import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
+import type { SweptTarget } from './swept-target.js';
+
+export interface Answered {
+  stored: StoredDelivery;
+  operation: StoredOperation;
+  /** Calls of one operation at most. */
+  attemptsAllowed: number;
+  note?: AttemptNote;
+}
+
+/** The first operation whose effect is unknown; everything behind it waits for the answer. */
+export function firstUncertain(stored: StoredDelivery): StoredOperation | undefined {
+  return stored.operations.find(({ state }) => state === 'uncertain');
+}
+
+/** Judges a lookup that began at `beganAtMs` of the database's clock. `undefined`: nothing can be looked up. */
+export function lookupVerdict(
+  { stored, operation, attemptsAllowed }: Answered,
+  result: LookupResult | undefined,
+  { target, beganAtMs, random }: { target: SweptTarget; beganAtMs: number; random: number },
+): LookupVerdict {
+  const sentAtMs = operation.sendingAtMs ?? stored.changedAt.getTime();
+  // Absences of an earlier call say nothing about this one.
+  const ofThisCall = operation.lookedUpAtMs !== undefined && operation.lookedUpAtMs > sentAtMs;
+  return judgeLookup(result, {
+    nowMs: beganAtMs,
+    sentAtMs,
+    timeoutMs: target.timeoutMs,
+    verification: target.verification,
+    absences: ofThisCall ? operation.absences : 0,
+    lookedUpAtMs: ofThisCall ? operation.lookedUpAtMs : undefined,
+    raised: stored.raisedAt !== undefined,
+    deadlineAtMs: stored.deadlineAt.getTime(),
+    attempts: operation.attempts - operation.attemptsBefore,
+    attemptsAllowed,
+    random,
+  });
+}
+
+/** What an uncertain delivery becomes by a verdict about its first uncertain operation. */
+export function verdictChange(answered: Answered, verdict: LookupVerdict): StoredChange {
+  switch (verdict.kind) {
+    case 'found':
+      return foundChange(answered, verdict.ref);
+    case 'several':
+      return endChange(answered, { state: 'dead', class: 'permanent', code: 'several_matches' });
+    case 'absent':
+      return absentChange(answered, verdict.next);
+    case 'again':
+      return againChange(answered, verdict);
+  }
+}
+
+/** The operation happened. What is left of the delivery goes on at once. */
+export function foundChange({ stored, operation, note }: Answered, ref: string | undefined): StoredChange {
+  const done: OperationChange = { operation, state: 'succeeded', ref, note };
+  const state = deliveryState(stored.operations.map((one) => (one === operation ? 'succeeded' : one.state)));
+  const change: StoredChange = { stored, state, operations: [done] };
+  if (state === 'delivered') return change;
+  return goingOn({ ...change, class: stored.class, code: stored.code });
+}
+
+/** Open again: due now, and woken. Still uncertain: the next lookup is due now. */
+function goingOn(change: StoredChange): StoredChange {
+  const { state } = change;
+  if (state === 'uncertain') return { ...change, dueInMs: 0 };
+  return state === 'pending' || state === 'waiting' ? { ...change, class: undefined, dueInMs: 0, wake: true } : change;
+}
+
+/** The operation did not happen: it is sent again, or ends where a limit is reached. */
+export function absentChange(answered: Answered, next: ReturnType<typeof afterAbsence>): StoredChange {
+  const { stored, operation, note } = answered;
+  if (next === 'attempts_exhausted') return endChange(answered, { state: 'dead', class: next, code: operation.code ?? 'proved_absent' });
+  if (next === 'deadline_exceeded') return endChange(answered, { state: 'expired', class: next, code: 'deadline' });
+  const again: OperationChange = { operation, state: 'waiting', code: 'proved_absent', absences: 2, lookedUp: true, note };
+  const state = deliveryState(stored.operations.map((one) => (one === operation ? 'waiting' : one.state)));
+  return goingOn({ stored, state, code: 'proved_absent', operations: [again] });
+}
+
+/** What a person's word about an operation comes to: limits hold for it as for a lookup's. */
+export function afterEvidence({ stored, operation, attemptsAllowed }: Answered): ReturnType<typeof afterAbsence> {
+  return afterAbsence({
+    attempts: operation.attempts - operation.attemptsBefore,
+    attemptsAllowed,
+    deadlineAtMs: stored.deadlineAt.getTime(),
+    nowMs: stored.resolvedAt.getTime(),
+  });
+}
+
+function endChange(
+  { stored, operation, note }: Answered,
+  { state, ...reason }: { state: 'dead' | 'expired'; class: FailureClass; code: string },
+): StoredChange {
+  const ended: OperationChange = { operation, state, ...reason, absences: state === 'expired' ? 2 : undefined, lookedUp: true, note };
+  // At the deadline nothing behind it will be sent either.
+  const rest = state === 'expired' ? stored.operations.filter((one) => one !== operation && isOpen(one)) : [];
+  const operations = [ended, ...rest.map((one) => ({ operation: one, state, ...reason }))];
+  const worst: DeliveryState = deliveryState(
+    stored.operations.map((one) => operations.find((change) => change.operation === one)?.state ?? one.state),
+  );
+  const change: StoredChange = {
+    stored,
+    state: worst,
+    ...reason,
+    operations,
+    deadLetter: { ...reason, operationKey: operation.operationKey },
+  };
+  return goingOn(change);
+}
+
+const isOpen = ({ state }: StoredOperation): boolean => !isFinal(state) && state !== 'uncertain';
+
+function againChange({ stored, operation, note }: Answered, verdict: Extract<LookupVerdict, { kind: 'again' }>): StoredChange {
+  const { absences, counted, raise, delayMs = Number.POSITIVE_INFINITY } = verdict;
+  const reason = { class: operation.class, code: operation.code };
+  const asked: OperationChange = { operation, state: 'uncertain', ...reason, absences, lookedUp: counted, note };
+  const change: StoredChange = {
+    stored,
+    state: 'uncertain',
+    class: stored.class,
+    code: stored.code,
+    operations: [asked],
+    dueInMs: delayMs,
+  };
+  if (!raise) return change;
+  return {
+    ...change,
+    class: 'unverified_write',
+    raise,
+    deadLetter: { class: 'unverified_write', code: operation.code ?? stored.code, operationKey: operation.operationKey },
+  };
+}
