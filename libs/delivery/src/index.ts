@@ -28,14 +28,22 @@ export {
   type AuthScope,
   type BlockReason,
   type BreakerPolicy,
+  commandDestination,
   createDestinationControl,
+  type DestinationCommand,
   type DestinationControl,
   type DestinationControlOptions,
+  type DestinationItem,
   type DestinationPolicy,
+  type DestinationsAnswer,
+  destinationsRequest,
+  destinationsRoute,
   type HoldRequest,
+  holdCommand,
   holdDestination,
   type Mode,
   type Quota,
+  releaseCommand,
   releaseDestination,
 } from './destination/index.js';
 export { DeliveryEngine } from './engine.js';
@@ -67,7 +75,17 @@ export {
 export type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 export { Sweeper, type SweeperOptions } from './sweeper.js';
 export type { SweptTarget, VerifiedTarget } from './swept-target.js';
-export type { OperationReport, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from './target.js';
+export type {
+  Backoff,
+  LookupContext,
+  OperationReport,
+  PerformContext,
+  PlannedDelivery,
+  PlannedOperation,
+  ResolvedDelivery,
+  Target,
+  Verification,
+} from './target.js';
 export {
   type UnresolvedAnswer,
   type UnresolvedItem,

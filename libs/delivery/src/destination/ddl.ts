@@ -1,16 +1,17 @@
 /**
- * What all processes of a service share about one destination.
+ * What all processes of a service share about one destination. All times are the database's.
  *
- * - `mode` is `flowing`, `ramping` (since `ramp_at`) or `blocked` (because of `reason`, probed from `open_until` on). A hold stands beside
- *   it: whoever held it is the only one that releases it. `version` counts the transitions; each is a compare-and-set on it.
- * - `probe_token` and `probe_until` are the lease to probe; `probes` those of this cool-down, `answered` the probes in a row that were
- *   answered, `probe_leads` the last leads that were used.
- * - `quota_tokens` are as of `quota_at`.
+ * - `mode` is `flowing` (slowly at first, from `ramp_at` on) or `blocked` (because of `reason`, probed from `open_until` on, for the
+ *   `cool_downs`th time in a row). A hold stands beside it: a person holds, and a person releases.
+ * - `version` counts the transitions; each is a compare-and-set on it.
+ * - `probe_token`, `probe_by` and `probe_until` are the lease to probe; `probes` those of this cool-down, `answered` how many in a row were
+ *   answered, `probe_leads` the last leads that were used, by event id.
+ * - `quota_tokens` are as of `quota_at`; negative: calls that could not wait took them in advance.
  */
 export const destinationDdl = `
 CREATE TABLE destination_state (
   destination text COLLATE "C" PRIMARY KEY,
-  version bigint NOT NULL DEFAULT 1,
+  version integer NOT NULL DEFAULT 1,
   mode text NOT NULL DEFAULT 'flowing',
   reason text,
   changed_at timestamptz NOT NULL,

@@ -1,4 +1,15 @@
-export { type HoldRequest, heldDestinations, holdDestination, releaseDestination } from './commands.js';
+export {
+  commandDestination,
+  type DestinationCommand,
+  destinationsToProbe,
+  type HoldRequest,
+  heldDestinations,
+  holdCommand,
+  holdDestination,
+  type ReleaseRequest,
+  releaseCommand,
+  releaseDestination,
+} from './commands.js';
 export type {
   Admission,
   AuthOutcome,
@@ -13,3 +24,4 @@ export type {
 } from './control.js';
 export { createDestinationControl } from './create-control.js';
 export { destinationDdl } from './ddl.js';
+export { type DestinationItem, type DestinationsAnswer, destinationsRequest, destinationsRoute } from './destinations-route.js';

@@ -86,7 +86,19 @@ export const metrics = {
   crmResponses: counter('leads_crm_responses_total', 'Answers of a destination: 2xx, 4xx, 5xx or none.', ['destination', 'status_class']),
   deliveriesInFlight: gauge('leads_deliveries_in_flight', 'Calls under way.', ['destination']),
   deliveries: gauge('leads_deliveries', 'Unfinished deliveries by state.', ['destination', 'state']),
-  circuitOpen: gauge('leads_circuit_open', '1 while a destination is paused because its calls fail.', ['destination']),
+  circuitOpen: gauge('leads_circuit_open', '1 while a destination fails, throttles or refuses us, and only probes are sent.', [
+    'destination',
+  ]),
+  destinationHeld: gauge('leads_destination_held', '1 while a person holds the destination.', ['destination']),
+  destinationBlocks: counter('leads_destination_blocks_total', 'Times this process stopped sending, by reason.', ['destination', 'reason']),
+  destinationProbes: counter('leads_destination_probes_total', 'Probes of blocked destinations, by what came of them.', [
+    'destination',
+    'result',
+  ]),
+  requestsDenied: counter('leads_requests_denied_total', 'Calls put off because retry budget or quota were used up.', [
+    'destination',
+    'reason',
+  ]),
   leasesLost: counter('leads_leases_lost_total', 'Deliveries whose lease another process took.', ['destination']),
   sweeperWakeups: counter('leads_sweeper_wakeups_total', 'Deliveries woken by the sweeper.', ['reason']),
   lookups: counter('leads_lookups_total', 'Lookups of uncertain operations, by what they found.', ['destination', 'outcome']),

@@ -1,0 +1,28 @@
+import type { Outcome } from '../outcome.js';
+
+/** What a call's outcome says about its destination, whatever it means for its lead. */
+export type Bearing = 'answered' | 'failed' | 'throttled' | 'auth' | 'none';
+
+/** A refusal of this lead is an answer: a poison lead says nothing against its destination. */
+export function bearingOf(outcome: Outcome): Bearing {
+  switch (outcome.kind) {
+    case 'succeeded':
+    case 'duplicate':
+    case 'permanent':
+      return 'answered';
+    case 'transient':
+    case 'uncertain':
+      return 'failed';
+    case 'throttled':
+      return 'throttled';
+    case 'auth':
+      return 'auth';
+    case 'erased':
+      return 'none';
+  }
+}
+
+/** Nothing was reached: no name, refused, TLS, connect timeout. Needs no more leads to be believed. */
+export function isUnreached(outcome: Outcome): boolean {
+  return outcome.kind === 'transient' && outcome.provablyNotExecuted && outcome.status === undefined;
+}

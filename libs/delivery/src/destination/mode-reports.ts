@@ -1,0 +1,62 @@
+import { type Logger, metrics } from '#runtime';
+import type { BlockReason, Mode } from './control.js';
+
+export interface ModeReportsOptions {
+  destination: string;
+  logger: Logger;
+}
+
+/** Tells listeners, metrics and the log how a destination stands. */
+export class ModeReports {
+  readonly #destination: string;
+  readonly #logger: Logger;
+  readonly #listeners: ((mode: Mode) => void)[] = [];
+  #mode: Mode = 'blocked';
+  #reason: BlockReason | undefined;
+
+  constructor({ destination, logger }: ModeReportsOptions) {
+    this.#destination = destination;
+    this.#logger = logger;
+  }
+
+  /** The last mode that was told. */
+  get mode(): Mode {
+    return this.#mode;
+  }
+
+  listen(listener: (mode: Mode) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** `more`: the mode may be the same, but more may be sent than before. */
+  tell(mode: Mode, { reason, more }: { reason?: BlockReason; more: boolean }): void {
+    const changed = mode !== this.#mode;
+    if (changed || reason !== this.#reason) this.#note(mode, reason);
+    this.#mode = mode;
+    this.#reason = reason;
+    if (changed || more) for (const listener of this.#listeners) listener(this.#mode);
+  }
+
+  denied(reason: 'retry_budget' | 'quota'): void {
+    metrics.requestsDenied.inc({ destination: this.#destination, reason });
+  }
+
+  probed(result: 'answered' | 'failed'): void {
+    metrics.destinationProbes.inc({ destination: this.#destination, result });
+  }
+
+  #note(mode: Mode, reason: BlockReason | undefined): void {
+    const destination = this.#destination;
+    metrics.circuitOpen.set({ destination }, reason !== undefined && reason !== 'hold' ? 1 : 0);
+    metrics.destinationHeld.set({ destination }, reason === 'hold' ? 1 : 0);
+    if (mode === 'probing' || this.#mode === 'probing') return;
+    if (mode !== 'blocked') {
+      this.#logger.info({ destination, state: mode }, 'sending to a destination');
+      return;
+    }
+    metrics.destinationBlocks.inc({ destination, reason: reason ?? 'unknown' });
+    const line = { destination, state: mode, reason: reason ?? 'unknown' };
+    if (reason === 'auth') this.#logger.error(line, 'a destination refuses our credentials: nothing is sent to it');
+    else this.#logger.warn(line, 'nothing is sent to a destination');
+  }
+}
