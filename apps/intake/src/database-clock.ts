@@ -21,9 +21,15 @@ export class DatabaseClock {
   async now(): Promise<Date> {
     const ageMs = this.reading ? performance.now() - this.reading.monotonicMs : Number.POSITIVE_INFINITY;
     if (this.reading && ageMs <= maxReadingAgeMs) return new Date(this.reading.databaseMs + ageMs);
-    const [row] = await this.db.sql<{ now: Date }>('clock.now', 'select clock_now() as now', []);
-    if (!row) throw new Error('clock_now() gave no row');
-    this.refresh(row.now);
-    return row.now;
+    const now = await databaseNow(this.db);
+    this.refresh(now);
+    return now;
   }
+}
+
+/** PostgreSQL's time of this very moment. Throws DatabaseUnavailable. */
+export async function databaseNow(db: Sql): Promise<Date> {
+  const [row] = await db.sql<{ now: Date }>('clock.now', 'select clock_now() as now', []);
+  if (!row) throw new Error('clock_now() gave no row');
+  return row.now;
 }

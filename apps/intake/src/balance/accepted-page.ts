@@ -11,11 +11,12 @@ interface AcceptedRow {
   event_id: string;
   destination: string;
   state: DeliveryState;
+  own: boolean;
 }
 
-/** An event id carries the time of its acceptance, so the primary key is the order of acceptance. */
+/** What ended without ever having been claimed ended here. An event id carries the time of its acceptance, so the primary key is the order of acceptance. */
 const sql = `
-select event_id, destination, state from delivery
+select event_id, destination, state, state <> 'accepted' and claimed_at is null as own from delivery
 where (event_id, destination) > ($1::uuid, $2::text) and event_id < $3::uuid
 order by event_id, destination limit ${pageSize}`;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { InternalServer, Sql } from '#runtime';
-import type { DatabaseClock } from '../database-clock.js';
+import { databaseNow } from '../database-clock.js';
 import { acceptedPage } from './accepted-page.js';
 import { unclaimedPlaces } from './unclaimed-places.js';
 
@@ -20,9 +20,9 @@ const unclaimedRequest = z.object({
  * - /internal/v1/deliveries:accepted: what was accepted in the 8 days before `to` (default: now), a page at a time
  * - /internal/v1/deliveries:unclaimed: where a delivery is that its owner does not have
  */
-export function serveBalance(server: InternalServer, { db, clock }: { db: Sql; clock: DatabaseClock }): void {
+export function serveBalance(server: InternalServer, { db }: { db: Sql }): void {
   server.route('/internal/v1/deliveries:accepted', { callers, body: acceptedRequest }, async ({ to, after }) =>
-    acceptedPage(db, { to: to === undefined ? await clock.now() : new Date(to), after }),
+    acceptedPage(db, { to: to === undefined ? await databaseNow(db) : new Date(to), after }),
   );
   server.route('/internal/v1/deliveries:unclaimed', { callers, maxItems, body: unclaimedRequest }, async ({ items }) => {
     const places = await unclaimedPlaces(db, items);

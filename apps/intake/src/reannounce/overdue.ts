@@ -1,7 +1,10 @@
-import type { InternalClient, Sql } from '#runtime';
+import type { ExpireAnswer } from '#delivery';
+import type { Database, InternalClient } from '#runtime';
+import { endWithoutOwner } from './no-owner.js';
 import { markClaimed, type Unclaimed } from './unclaimed.js';
 
-interface OverdueRow extends Unclaimed {
+/** A delivery that nobody claimed before its deadline, with everything that its owner needs. */
+export interface OverdueRow extends Unclaimed {
   lead_ref: string;
   submitted_at: Date;
   deadline_at: Date;
@@ -20,28 +23,30 @@ select late.event_id as "eventId", late.destination, lead.lead_ref, lead.submitt
   lead.event, lead.traceparent
 from late join lead using (event_id)`;
 
-/** The deliveries that the owner has now, or had already. */
-interface ExpireAnswer {
-  items: { event_id: string; destination: string }[];
-}
-
 /** As many as fit into one request with their events. */
 const maxItems = 250;
 
 /**
  * Hands deliveries that nobody claimed before their deadline to their owner, which keeps them as `expired`: the record may lie behind a pause, or
- * the owner may have no use for it. Gives how many were handed over. Throws DatabaseUnavailable, InternalUnavailable, InternalRefused.
+ * the owner may have no use for it. Gives how many ended. Throws DatabaseUnavailable, InternalUnavailable, InternalRefused.
  */
-export async function handOverOverdue(db: Sql, owner: InternalClient): Promise<number> {
+export async function handOverOverdue(db: Database, owner: InternalClient): Promise<number> {
   for (let count = 0; ; ) {
     const rows = await db.sql<OverdueRow>('intake.find_overdue', sql, [maxItems]);
     if (rows.length === 0) return count;
     const answer = await owner.post<ExpireAnswer>('/internal/v1/deliveries:expire', { items: rows.map(toItem) });
-    const taken = answer.items.map(({ event_id: eventId, destination }) => ({ eventId, destination }));
-    const marked = await markClaimed(db, taken);
-    count += marked;
-    if (rows.length < maxItems || marked === 0) return count;
+    const ended = await settle(db, rows, answer);
+    count += ended;
+    if (rows.length < maxItems || ended === 0) return count;
   }
+}
+
+async function settle(db: Database, rows: readonly OverdueRow[], { items }: ExpireAnswer): Promise<number> {
+  const results = new Map(items.map(({ event_id, destination, result }) => [`${event_id} ${destination}`, result]));
+  const resultOf = ({ eventId, destination }: OverdueRow) => results.get(`${eventId} ${destination}`);
+  const taken = rows.filter((row) => resultOf(row) === 'expired' || resultOf(row) === 'known');
+  const homeless = rows.filter((row) => resultOf(row) === 'unknown_destination');
+  return (await markClaimed(db, taken)) + (await endWithoutOwner(db, homeless));
 }
 
 function toItem(row: OverdueRow): Record<string, string | boolean> {

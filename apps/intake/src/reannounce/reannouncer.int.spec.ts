@@ -19,6 +19,10 @@ let owned: string[] = [];
 let ownerAnswers = true;
 /** Destinations that take nothing. */
 let blocked: string[] = [];
+/** Destinations that the owner is not configured for. */
+let unknown: string[] = [];
+/** By the owner's clock no deadline has passed. */
+let early = false;
 /** What was handed over past its deadline. */
 let handedOver: Record<string, unknown>[] = [];
 
@@ -35,6 +39,8 @@ const answers: Record<string, (items: { event_id: string; destination: string }[
   '/internal/v1/deliveries:expire': (items) => {
     handedOver.push(...items.map((item) => ({ ...item })));
     return items.map(({ event_id, destination }) => {
+      if (unknown.includes(destination)) return { event_id, destination, result: 'unknown_destination' };
+      if (early) return { event_id, destination, result: 'early' };
       owned.push(`${event_id} ${destination}`);
       return { event_id, destination, result: 'expired' };
     });
@@ -68,6 +74,8 @@ beforeEach(async () => {
   owned = [];
   ownerAnswers = true;
   blocked = [];
+  unknown = [];
+  early = false;
   handedOver = [];
   await owner.query('truncate intake.delivery, intake.outbox, intake.destination_pause');
   await passes('0 seconds');
@@ -216,6 +224,36 @@ describe('a lead that nobody claimed before its deadline', () => {
       record_key: record?.key.toString('base64'),
       event: record?.value.toString('base64'),
       traceparent: expect.any(String),
+    });
+  });
+
+  it('is handed over again while the clock of its owner is behind', async () => {
+    await newLead();
+    early = true;
+    await passes('4 hours 1 minute');
+    await reannouncer.sweep();
+    early = false;
+    await reannouncer.sweep();
+    await reannouncer.sweep();
+    expect(handedOver).toHaveLength(4);
+  });
+
+  it('becomes a dead letter where nobody knows its destination any more', async () => {
+    const eventId = await newLead();
+    unknown = ['crm'];
+    await passes('4 hours 1 minute');
+    await reannouncer.sweep();
+    await reannouncer.sweep();
+    const { rows } = await owner.query('select destination, state, class, code from intake.delivery order by destination');
+    expect(rows).toEqual([
+      { destination: 'crm', state: 'dead', class: 'routing', code: 'unknown_destination' },
+      { destination: 'marketing', state: 'accepted', class: null, code: null },
+    ]);
+    const [announced, ...letters] = await recordsOf(eventId);
+    expect(letters).toHaveLength(1);
+    expect(letters[0]).toMatchObject({
+      value: announced?.value,
+      headers: { [headers.errorClass]: 'routing', [headers.destinations]: 'crm', [headers.errorRef]: expect.stringMatching(/^lead:L-/) },
     });
   });
 

@@ -38,9 +38,9 @@ const announced = (eventId: string, changes: Partial<AnnouncedState> = {}): Anno
   ...changes,
 });
 async function stateOf(eventId: string, destination = 'crm') {
-  const [row] = await db.sql<{ state: string; operations: unknown; claimed: boolean }>(
+  const [row] = await db.sql<{ state: string; class: string | null; operations: unknown; claimed: boolean }>(
     'test state',
-    'select state, operations, claimed_at is not null as claimed from delivery where event_id = $1 and destination = $2',
+    'select state, class, operations, claimed_at is not null as claimed from delivery where event_id = $1 and destination = $2',
     [eventId, destination],
   );
   return row;
@@ -52,6 +52,7 @@ describe('updateStates', () => {
     expect(await updateStates(db, [announced(eventId)])).toBe(1);
     expect(await stateOf(eventId)).toEqual({
       state: 'delivered',
+      class: null,
       operations: [{ kind: 'lead', state: 'succeeded', ref: 'r-1' }],
       claimed: true,
     });
@@ -69,6 +70,25 @@ describe('updateStates', () => {
     for (const state of late) expect(await updateStates(db, [state])).toBe(0);
     expect(await stateOf(eventId)).toMatchObject({ state: 'delivered' });
     expect(await updateStates(db, [announced(eventId, { generation: 3, state: 'erased' })])).toBe(1);
+  });
+
+  it('follows a delivery that died and was delivered later, in the same generation or a new one', async () => {
+    const eventId = await newLead();
+    const at = (minute: number) => new Date(Date.UTC(2026, 5, 1, 12, minute));
+    const course: Partial<AnnouncedState>[] = [
+      { state: 'dead', class: 'attempts_exhausted', code: 'http_503', resolvedAt: at(1) },
+      { state: 'expired', class: 'deadline_exceeded', code: 'deadline', resolvedAt: at(2) },
+      { state: 'delivered', resolvedAt: at(3) },
+      { state: 'dead', class: 'permanent', code: 'http_422', generation: 2, resolvedAt: at(4) },
+      { state: 'discarded', generation: 2, resolvedAt: at(5) },
+    ];
+    for (const step of course) {
+      expect(await updateStates(db, [announced(eventId, step)])).toBe(1);
+      expect(await stateOf(eventId)).toMatchObject({ state: step.state, class: step.class ?? null });
+    }
+    // Every one of them again, in any order: what is known already is not undone.
+    for (const step of course.toReversed()) expect(await updateStates(db, [announced(eventId, step)])).toBe(0);
+    expect(await stateOf(eventId)).toMatchObject({ state: 'discarded' });
   });
 
   it('takes the newest of several announcements in one batch, in whatever order', async () => {

@@ -3,9 +3,11 @@ import type { InternalClient } from '#runtime';
 import type { StatesAnswer } from '../states-route.js';
 import type { DeliveryId, IntakePlace } from './compare.js';
 
-/** A delivery as intake lists it. Its own state counts only where no other service owns the delivery (`unrouted`). */
+/** A delivery as intake lists it. */
 export interface AcceptedItem extends DeliveryId {
   state: DeliveryState;
+  /** Intake itself owns it (it found nowhere to send it), and `state` is the truth; else only the last that intake heard. */
+  own: boolean;
 }
 
 /** Answer of intake's POST /internal/v1/deliveries:accepted. */

@@ -51,7 +51,8 @@ beforeEach(() => {
   asked = { pages: [], states: 0, biggest: 0 };
 });
 const accept = (event_id: string, destination = 'crm'): string => {
-  accepted.push({ event_id, destination, state: destination === unrouted ? 'dead' : 'accepted' });
+  const own = destination === unrouted;
+  accepted.push({ event_id, destination, state: own ? 'dead' : 'accepted', own });
   return nameOf({ event_id, destination });
 };
 const delivered = { state: 'delivered', complete: true } as const;

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { unrouted } from '#contracts';
 import type { DeliveryStateItem } from '../states-route.js';
 import type { AcceptedItem, AcceptedPage, BalanceSources } from './balance-sources.js';
 import { type Balance, compareBalance, type DeliveryFacts, placeOf } from './compare.js';
@@ -65,9 +64,8 @@ async function lookFor(sources: BalanceSources, listed: readonly AcceptedItem[],
 async function lookOnce(sources: BalanceSources, items: readonly AcceptedItem[]): Promise<DeliveryFacts[]> {
   const owned = await ownersWord(sources, items);
   const facts = items.map((item): DeliveryFacts => {
-    const { event_id, destination, state } = item;
-    // Intake itself owns what it could not route.
-    const owner = destination === unrouted ? { state, complete: true } : owned.get(nameOf(item));
+    const { event_id, destination, state, own } = item;
+    const owner = own ? { state, complete: true } : owned.get(nameOf(item));
     return { event_id, destination, held: false, ...(owner && { owner }) };
   });
   const lacking = facts.filter(({ owner }) => owner === undefined);
@@ -84,7 +82,7 @@ async function ownersWord(
   sources: BalanceSources,
   items: readonly AcceptedItem[],
 ): Promise<Map<string, NonNullable<DeliveryFacts['owner']>>> {
-  const eventIds = [...new Set(items.filter(({ destination }) => destination !== unrouted).map(({ event_id }) => event_id))];
+  const eventIds = [...new Set(items.filter(({ own }) => !own).map(({ event_id }) => event_id))];
   const answers = await Promise.all(chunks(eventIds).map((part) => sources.states(part)));
   const said = answers.flatMap((answer) =>
     answer.items.flatMap(({ event_id, deliveries }) => deliveries.map((delivery) => [event_id, delivery] as const)),
