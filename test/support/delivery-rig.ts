@@ -1,29 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { operationKey } from '#contracts';
 import {
+  type Admission,
+  type AuthScope,
+  type Contacts,
   DeliveryEngine,
-  type DeliveryEngineOptions,
+  type DestinationControl,
   deliveryDatabaseSettings,
   deliveryDdl,
+  type Mode,
   type Outcome,
-  type PerformContext,
-  type PlannedDelivery,
-  type PlannedOperation,
-  type ResolvedDelivery,
-  Sweeper,
-  type Target,
+  type ReplayGate,
   type Vault,
 } from '#delivery';
-import { type ConsumedRecord, type OutboxRow, outboxDdl, type Receipt, type Received } from '#messaging';
-import { createLogger, type Database, migrateService, newEventId, openDatabase, startTelemetry } from '#runtime';
+import { outboxDdl } from '#messaging';
+import { createLogger, type Database, migrateService, openDatabase, startTelemetry } from '#runtime';
+import { type RigEvent, RigTarget, type RigTargetOptions } from './rig-crm.js';
+import { type RigReceived, received } from './rig-records.js';
 
-/** The event of the rig: what a target needs, nothing more. */
-export interface RigEvent {
-  id: string;
-  ref: string;
-  deadlineMs: number;
-}
+export { RigCrm, type RigEvent } from './rig-crm.js';
+export { newEvents, RigReceipt, type RigReceived, received } from './rig-records.js';
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -77,142 +73,68 @@ export class MortalDatabase implements Database {
   }
 }
 
-export interface Request {
-  key: string;
-  at: number;
-  attemptId: string;
-  context: PerformContext<RigEvent>;
-}
-
-/** A destination in memory: counts every request and every record it made of them. */
-export class RigCrm {
-  readonly requests: Request[] = [];
-  /** One entry per effect, by operation key. */
-  readonly records: { key: string; ref: string }[] = [];
-  private readonly answers = new Map<string, string>();
-  /** Answers a repeated key with the stored answer. */
-  native = true;
-  /** What happens to a request: by default it is executed and answered. */
-  behave: (key: string, execute: () => string, count: number) => Promise<Outcome> | Outcome = (_key, execute) => ({
-    kind: 'succeeded',
-    ref: execute(),
+/** A destination's state as a test sets it; it always flows unless told otherwise. */
+export class RigControl implements DestinationControl {
+  mode: Mode = 'flowing';
+  /** Whom an `auth` outcome concerns. */
+  scope: AuthScope = 'destination';
+  readonly reports: { operationKey: string; outcome: Outcome }[] = [];
+  readonly retries: string[] = [];
+  admitting: (call: { operationKey: string; retry: boolean }) => Admission = () => ({
+    kind: this.mode === 'blocked' ? 'blocked' : 'go',
   });
+  onReport?: (outcome: Outcome) => void;
+  private readonly listeners: ((mode: Mode) => void)[] = [];
 
-  receive(key: string, context: PerformContext<RigEvent>): Promise<Outcome> | Outcome {
-    this.requests.push({ key, at: performance.now(), attemptId: context.attemptId, context });
-    const count = this.requests.filter((request) => request.key === key).length;
-    return this.behave(key, () => this.execute(key), count);
+  constructor(public concurrency = Number.POSITIVE_INFINITY) {}
+
+  limit(): number {
+    return { flowing: this.concurrency, ramping: this.concurrency, probing: 1, blocked: 0 }[this.mode];
   }
 
-  private execute(key: string): string {
-    const stored = this.answers.get(key);
-    if (this.native && stored !== undefined) return stored;
-    const ref = `R-${this.records.length + 1}`;
-    this.records.push({ key, ref });
-    this.answers.set(key, ref);
-    return ref;
+  turn(mode: Mode): void {
+    this.mode = mode;
+    for (const listener of this.listeners) listener(mode);
   }
 
-  of(key: string): Request[] {
-    return this.requests.filter((request) => request.key === key);
-  }
-}
-
-export interface RigTargetOptions {
-  crm: RigCrm;
-  kinds?: string[];
-  concurrency?: number;
-  timeoutMs?: number;
-  needsVault?: boolean;
-}
-
-export class RigTarget implements Target<RigEvent> {
-  readonly name = 'rig';
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-
-  constructor(private readonly options: RigTargetOptions) {
-    this.concurrency = options.concurrency ?? 16;
-    this.timeoutMs = options.timeoutMs ?? 200;
+  admit(call: { operationKey: string; retry: boolean }): Admission {
+    if (call.retry) this.retries.push(call.operationKey);
+    return this.admitting(call);
   }
 
-  get nativeIdempotency(): boolean {
-    return this.options.crm.native;
+  report(call: { operationKey: string; outcome: Outcome }): void {
+    this.reports.push(call);
+    this.onReport?.(call.outcome);
   }
 
-  plan(event: RigEvent): PlannedDelivery | undefined {
-    if (event.ref === 'not-ours') return undefined;
-    const kinds = this.options.kinds ?? ['lead'];
-    return {
-      eventId: event.id,
-      destination: this.name,
-      leadRef: event.ref,
-      submittedAt: new Date(),
-      deadlineAt: new Date(event.deadlineMs),
-      operations: kinds.map((kind) => ({ kind, operationKey: operationKey(event.id, this.name, kind) })),
-      needsVault: this.options.needsVault ?? false,
-      test: false,
-    };
+  withdraw(): void {}
+
+  authScope(): Promise<AuthScope> {
+    return Promise.resolve(this.scope);
   }
 
-  perform(operation: PlannedOperation, context: PerformContext<RigEvent>): Promise<Outcome> {
-    return Promise.resolve(this.options.crm.receive(operation.operationKey, context));
+  onMode(listener: (mode: Mode) => void): void {
+    this.listeners.push(listener);
   }
 
-  resolved({ event, state, record, trace }: ResolvedDelivery<RigEvent>): OutboxRow[] {
-    return [{ topic: 'resolved', key: record.key, value: Buffer.from(state), headers: { id: event.id, traceparent: trace.traceparent } }];
+  start(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    return Promise.resolve();
   }
 }
 
-/** A receipt that remembers when it was settled. */
-export class RigReceipt implements Receipt {
-  settled = false;
-  stale = false;
-  readonly redeliveries: number[] = [];
-  /** Hands the record out again. */
-  again?: () => void;
-
-  constructor(readonly record: ConsumedRecord) {}
-
-  settle(): void {
-    if (!this.stale) this.settled = true;
-  }
-
-  redeliverIn(delayMs: number): void {
-    this.redeliveries.push(delayMs);
-    setTimeout(() => this.again?.(), delayMs).unref();
-  }
-}
-
-export type RigReceived = Received<RigEvent> & { receipt: RigReceipt };
-
-let nextOffset = 0n;
-
-/** An event as its record would bring it. */
-export function received(event: RigEvent, traceparent?: string): RigReceived {
-  const record: ConsumedRecord = {
-    topic: 'main',
-    partition: 0,
-    offset: nextOffset++,
-    key: Buffer.from(event.ref),
-    value: Buffer.from(JSON.stringify(event)),
-    headers: {},
-    timestampMs: Date.now(),
-  };
-  const parts = traceparent?.split('-');
-  const trace = traceparent === undefined ? undefined : { traceparent, traceId: parts?.[1] ?? '', spanId: parts?.[2] ?? '', sampled: true };
-  return { receipt: new RigReceipt(record), result: { ok: true, event }, trace };
-}
-
-export function newEvents(count: number, deadlineInMs = 3_600_000): RigEvent[] {
-  return Array.from({ length: count }, (_, index) => ({ id: newEventId(), ref: `L-${index}`, deadlineMs: Date.now() + deadlineInMs }));
-}
+/** A destination that always flows. */
+export const openControl = (concurrency?: number): RigControl => new RigControl(concurrency);
 
 export interface RigProcess {
   engine: DeliveryEngine<RigEvent>;
   /** Hands records to the engine, and again what it gives back. */
   take(records: readonly RigReceived[]): void;
   db: MortalDatabase;
+  control: RigControl;
   paused: Set<string>;
   /** As kill -9: what it has asked of the database stays unanswered, nothing more is asked. */
   kill(): void;
@@ -222,57 +144,57 @@ export interface RigProcessOptions extends RigTargetOptions {
   db: Database;
   leaseMs?: number;
   vault?: Vault;
+  control?: RigControl;
+  contacts?: Contacts;
+  replays?: ReplayGate;
+  /** Its own wake-ups come back to it, as through relay and tier. Default false: they stay in the outbox. */
+  tiers?: boolean;
 }
+
+const rigTier = (tier: string): string => `main.rig.retry.${tier}`;
 
 /** One process of a service: an engine over its own view of the database. */
 export function startProcess(options: RigProcessOptions): RigProcess {
   const db = new MortalDatabase(options.db);
   const paused = new Set<string>();
-  const engineOptions: DeliveryEngineOptions<RigEvent> = {
+  const target = new RigTarget(options);
+  const control = options.control ?? openControl(target.concurrency);
+  const relayWake = (): void => {
+    if (options.tiers) void wakeUps(options.db).then((woken) => !db.dead && take(woken));
+  };
+  const engine = new DeliveryEngine<RigEvent>({
     db,
-    target: new RigTarget(options),
+    target,
+    destination: control,
     vault: options.vault,
+    contacts: options.contacts,
+    replays: options.replays,
     group: 'rig-group',
     control: () => ({ pause: (reason) => void paused.add(reason), resume: (reason) => void paused.delete(reason) }),
     dlqTopic: 'dlq',
-    relayWake: () => {},
+    wakeTopic: rigTier,
+    relayWake,
     telemetry: startTelemetry({ service: 'rig', ratio: 1 }),
     logger: createLogger('rig', 'silent'),
     leaseMs: options.leaseMs ?? 30_000,
-  };
-  const engine = new DeliveryEngine(engineOptions);
-  const take = (records: readonly RigReceived[]) => {
+  });
+  const take = (records: readonly RigReceived[]): void => {
     for (const record of records) record.receipt.again = () => engine.take([record]);
     engine.take(records);
   };
-  return { engine, take, db, paused, kill: () => db.die() };
+  return { engine, take, db, control, paused, kill: () => db.die() };
 }
 
-export function newSweeper(db: Database, nativeIdempotency: boolean): Sweeper {
-  return new Sweeper({
-    db,
-    target: () => ({
-      name: 'rig',
-      nativeIdempotency,
-      wakeTopic: 'wake',
-      dlqTopic: 'dlq',
-      timeoutMs: 200,
-      verification: { maxExecutionMs: 2_000, searchLagMs: 1_000, horizonMs: 1_800_000 },
-      canLookUp: () => false,
-      attempts: () => 1_000,
-      operations: () => [],
-      resolved: () => [],
-    }),
-    held: () => Promise.resolve([]),
-    relayWake: () => {},
-    logger: createLogger('rig', 'silent'),
-  });
-}
-
-/** The wake-ups in the outbox, as the records that relay and tier would hand on. */
+/** The wake-ups in the outbox, as the records that relay and tier would hand on; before their time, so that the rows have to say so. */
 export async function wakeUps(db: Database): Promise<RigReceived[]> {
-  const rows = await db.sql<{ value: Buffer }>('rig.wake', `DELETE FROM outbox WHERE topic = 'wake' RETURNING value`, []);
-  return rows.map(({ value }) => received(JSON.parse(value.toString()) as RigEvent));
+  const rows = await db.sql<{ value: Buffer; headers: Record<string, string> }>(
+    'rig.wake',
+    `DELETE FROM outbox WHERE topic = 'wake' OR topic LIKE '%.retry.%' RETURNING value, headers`,
+    [],
+  );
+  return rows.map(({ value, headers }) =>
+    received(JSON.parse(value.toString()) as RigEvent, { topic: rigTier('15s'), traceparent: headers.traceparent, headers }),
+  );
 }
 
 /** Waits until a condition holds; throws after 10 s. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LeadAccepted } from '#contracts';
 import type { Connector } from '#destinations';
 import type { Codec, ConsumedRecord } from '#messaging';
-import type { DestinationConfig } from '#runtime';
+import type { DestinationConfig, Site } from '#runtime';
 import { DestinationTarget, mayBeFor } from './destination-target.js';
 
 const config = {
@@ -13,23 +13,28 @@ const config = {
   concurrency: 3,
   timeoutMs: 5_000,
 } as DestinationConfig;
-const connector = { capabilities: { nativeIdempotency: true } } as Connector;
-const target = new DestinationTarget({ config, connector, codec: {} as Codec });
+const connector = { capabilities: { nativeIdempotency: true, lookup: ['lead'] } } as unknown as Connector;
+const policies = { default: { attempts: 4 }, strict: { attempts: 2 } } as unknown as Site['policies'];
+const target = new DestinationTarget({ config, policies, connector, codec: {} as Codec });
 const event = {
   event_id: '019a0000-0000-7000-8000-000000000001',
   lead_ref: 'L-1',
   submitted_at: new Date(1_000),
   deadline_at: new Date(3_000),
   consent: true,
+  policy: 'strict',
   test: false,
   destinations: ['crm', 'other'],
 } as LeadAccepted;
 const record = (destinations?: string) =>
-  ({ headers: destinations === undefined ? {} : { 'ld-destinations': Buffer.from(destinations) } }) as unknown as ConsumedRecord;
+  ({
+    key: Buffer.from('person'),
+    headers: destinations === undefined ? {} : { 'ld-destinations': Buffer.from(destinations) },
+  }) as unknown as ConsumedRecord;
 
 describe('a destination as the engine sees it', () => {
   it('plans its operations in the declared order, under keys that never change', () => {
-    expect(target.plan(event)).toEqual({
+    expect(target.plan(event, record())).toEqual({
       eventId: event.event_id,
       destination: 'crm',
       leadRef: 'L-1',
@@ -40,17 +45,28 @@ describe('a destination as the engine sees it', () => {
         { kind: 'lead', operationKey: `${event.event_id}:crm:lead` },
       ],
       needsVault: true,
+      needsConsent: true,
       test: false,
+      attempts: 2,
+      contact: { kind: 'contact', personKey: 'person' },
     });
   });
 
   it('leaves leads of other destinations alone', () => {
-    expect(target.plan({ ...event, destinations: ['other'] })).toBeUndefined();
+    expect(target.plan({ ...event, destinations: ['other'] }, record())).toBeUndefined();
   });
 
   it('refuses a test lead that is not for a sandbox, and a lead without the consent that it requires', () => {
-    expect(() => target.plan({ ...event, test: true })).toThrow('no sandbox');
-    expect(() => target.plan({ ...event, consent: false })).toThrow('without consent');
+    expect(() => target.plan({ ...event, test: true }, record())).toThrow('no sandbox');
+    expect(() => target.plan({ ...event, consent: false }, record())).toThrow('without consent');
+  });
+
+  it('takes a policy that is not configured any more for the default', () => {
+    expect(target.plan({ ...event, policy: 'gone' }, record())?.attempts).toBe(4);
+  });
+
+  it('looks up the kinds that its connector can find', () => {
+    expect(['contact', 'lead'].filter((kind) => target.canLookUp(kind))).toEqual(['lead']);
   });
 
   it('knows from the header alone which records cannot be its own', () => {

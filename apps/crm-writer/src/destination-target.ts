@@ -1,15 +1,30 @@
 import { headers, type LeadAccepted, operationKey } from '#contracts';
-import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from '#delivery';
+import type {
+  Backoff,
+  LookupContext,
+  LookupResult,
+  Outcome,
+  PerformContext,
+  PlannedDelivery,
+  PlannedOperation,
+  ResolvedDelivery,
+  Target,
+  Verification,
+} from '#delivery';
 import type { Connector } from '#destinations';
 import type { Codec, ConsumedRecord, OutboxRow } from '#messaging';
-import type { DestinationConfig } from '#runtime';
+import type { DestinationConfig, Site } from '#runtime';
 import { resolutionRow } from './resolution.js';
 
 export interface DestinationTargetOptions {
   config: DestinationConfig;
+  policies: Site['policies'];
   connector: Connector;
   codec: Codec;
 }
+
+/** The operation that writes the person's record: one lead of a person at a time. */
+const contactKind = 'contact';
 
 /** One destination as the delivery engine sees it: which leads are its, how each operation is performed, what is announced. */
 export class DestinationTarget implements Target<LeadAccepted> {
@@ -17,6 +32,9 @@ export class DestinationTarget implements Target<LeadAccepted> {
   readonly concurrency: number;
   readonly timeoutMs: number;
   readonly nativeIdempotency: boolean;
+  readonly verification: Verification;
+  readonly backoff: Backoff;
+  readonly check?: Target<LeadAccepted>['check'];
 
   constructor(private readonly options: DestinationTargetOptions) {
     const { config, connector } = options;
@@ -24,11 +42,15 @@ export class DestinationTarget implements Target<LeadAccepted> {
     this.concurrency = config.concurrency;
     this.timeoutMs = config.timeoutMs;
     this.nativeIdempotency = connector.capabilities.nativeIdempotency;
+    this.verification = verificationOf(config);
+    this.backoff = config.backoff;
+    const { check } = connector;
+    if (check !== undefined) this.check = () => check.call(connector);
   }
 
   /** @throws when routing and this destination's rules disagree: such a lead must not be sent. */
-  plan(event: LeadAccepted): PlannedDelivery | undefined {
-    const { config } = this.options;
+  plan(event: LeadAccepted, record: ConsumedRecord): PlannedDelivery | undefined {
+    const { config, policies } = this.options;
     if (!event.destinations.includes(this.name)) return undefined;
     if (event.test && !config.sandbox) throw new Error('a test lead was routed to a destination that is no sandbox');
     if (config.requiresConsent && !event.consent) throw new Error('a lead without consent was routed to a destination that requires it');
@@ -38,20 +60,57 @@ export class DestinationTarget implements Target<LeadAccepted> {
       leadRef: event.lead_ref,
       submittedAt: event.submitted_at,
       deadlineAt: event.deadline_at,
-      operations: config.operations.map((kind) => ({ kind, operationKey: operationKey(event.event_id, this.name, kind) })),
+      operations: plannedOperations(config, event.event_id),
       needsVault: true,
+      needsConsent: config.requiresConsent,
       test: event.test,
+      attempts: attemptsOf(policies, event),
+      contact:
+        record.key !== null && config.operations.includes(contactKind)
+          ? { kind: contactKind, personKey: record.key.toString() }
+          : undefined,
     };
   }
 
-  perform(operation: PlannedOperation, { event, payload, refs, pinned, trace, timeoutMs }: PerformContext<LeadAccepted>): Promise<Outcome> {
+  perform(operation: PlannedOperation, context: PerformContext<LeadAccepted>): Promise<Outcome> {
+    const { event, payload, refs, pinned, contact, trace, timeoutMs } = context;
     if (payload === undefined) throw new Error('the vault was not read');
-    return this.options.connector.perform({ ...operation, event, payload, refs, pinned, trace, timeoutMs });
+    return this.options.connector.perform({ ...operation, event, payload, refs, pinned, contact, trace, timeoutMs });
+  }
+
+  contactFields(event: LeadAccepted, payload: PerformContext<LeadAccepted>['payload']): readonly string[] {
+    return payload === undefined ? [] : this.options.connector.contactFields(event, payload);
+  }
+
+  repeatable({ kind }: PlannedOperation, contact: PerformContext<LeadAccepted>['contact']): boolean {
+    return this.options.connector.repeatable(kind, contact);
+  }
+
+  lookup({ kind }: PlannedOperation, context: LookupContext): Promise<LookupResult> {
+    return this.options.connector.lookup({ kind, ...context });
+  }
+
+  canLookUp(kind: string): boolean {
+    return this.options.connector.capabilities.lookup.includes(kind);
   }
 
   resolved(delivery: ResolvedDelivery<LeadAccepted>): OutboxRow[] {
     return [resolutionRow(delivery, { codec: this.options.codec, primary: this.options.config.primary })];
   }
+}
+
+/** The operations of one lead at a destination, under keys that never change. */
+export function plannedOperations(config: Pick<DestinationConfig, 'name' | 'operations'>, eventId: string): PlannedOperation[] {
+  return config.operations.map((kind) => ({ kind, operationKey: operationKey(eventId, config.name, kind) }));
+}
+
+/** Calls of one operation at most, by the lead's policy; one that is not configured any more counts as the default. */
+export function attemptsOf(policies: Site['policies'], { policy }: Pick<LeadAccepted, 'policy'>): number {
+  return (policies[policy] ?? policies.default).attempts;
+}
+
+export function verificationOf(config: DestinationConfig): Verification {
+  return { maxExecutionMs: config.maxExecutionMs, searchLagMs: config.searchLagMs, horizonMs: config.uncertainHorizonMs };
 }
 
 /** Whether a record can be for a destination, by its header alone. One without the header has to be decoded to be sure. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { type LeadAccepted, type LeadResolved, LeadResolvedEvent } from '#contracts';
-import type { ResolvedDelivery } from '#delivery';
+import { type LeadAccepted, LeadAcceptedEvent, type LeadResolved, LeadResolvedEvent } from '#contracts';
+import type { ResolvedDelivery, StoredDelivery } from '#delivery';
 import { createCodec } from '#messaging';
-import { resolutionRow, toLeadResolved } from './resolution.js';
+import { resolutionRow, storedResolutionRow, toLeadResolved } from './resolution.js';
 
 const event: LeadAccepted = {
   event_id: '019a0000-0000-7000-8000-000000000001',
@@ -34,7 +34,9 @@ const delivery = (more: Partial<ResolvedDelivery<LeadAccepted>> = {}): ResolvedD
     operations: [],
     needsVault: true,
     test: true,
+    attempts: 4,
   },
+  generation: 1,
   state: 'delivered',
   operations: [
     { kind: 'contact', operationKey: 'k1', state: 'succeeded', ref: 'c-1', attempts: 1 },
@@ -54,9 +56,11 @@ const delivery = (more: Partial<ResolvedDelivery<LeadAccepted>> = {}): ResolvedD
   ...more,
 });
 
+const resolved = (more?: Partial<ResolvedDelivery<LeadAccepted>>) => ({ ...delivery(more), destination: 'crm' });
+
 describe('the announcement of an outcome', () => {
   it('says what became of each operation, with references alone', () => {
-    expect(toLeadResolved(delivery(), true)).toEqual({
+    expect(toLeadResolved(resolved(), true)).toEqual({
       resolution_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
       event_type: 'lead.resolved',
       version: 1,
@@ -84,9 +88,36 @@ describe('the announcement of an outcome', () => {
   });
 
   it('has the same id for the same outcome, another for another', () => {
-    const id = (more?: Partial<ResolvedDelivery<LeadAccepted>>) => toLeadResolved(delivery(more), true).resolution_id;
+    const id = (more?: Partial<ResolvedDelivery<LeadAccepted>>) => toLeadResolved(resolved(more), true).resolution_id;
     expect(id()).toBe(id({ resolvedAt: new Date(9_000) }));
     expect(id({ state: 'expired', class: 'deadline_exceeded', code: 'deadline' })).not.toBe(id());
+  });
+
+  it('counts the approved repairs of a delivery, and a repair that ends alike is another announcement', () => {
+    const repaired = toLeadResolved(resolved({ generation: 2 }), true);
+    expect(repaired.generation).toBe(2);
+    expect(repaired.resolution_id).not.toBe(toLeadResolved(resolved(), true).resolution_id);
+  });
+
+  it('is the same where the delivery is known by its row alone', async () => {
+    const codec = createCodec({
+      known: [LeadAcceptedEvent, LeadResolvedEvent].map(({ subject, schemaVersion: version, schema }, id) => ({
+        subject,
+        version,
+        schema,
+        id,
+      })),
+    });
+    const { operations, state, generation, resolvedAt, record, trace } = delivery();
+    const stored = {
+      destination: 'crm',
+      ...{ operations, state, generation, resolvedAt },
+      recordKey: record.key,
+      event: codec.encode(LeadAcceptedEvent, event),
+      traceparent: trace.traceparent,
+    };
+    const row = await storedResolutionRow(stored as StoredDelivery, { codec, primary: true });
+    expect(row).toEqual(resolutionRow(delivery(), { codec, primary: true }));
   });
 
   it('travels under the key of the record that brought the lead, in the trace of its processing', async () => {
@@ -99,6 +130,6 @@ describe('the announcement of an outcome', () => {
       headers: { 'ld-event-id': event.event_id, 'ld-destinations': 'crm', traceparent: delivery().trace.traceparent },
     });
     const decoded: LeadResolved = await codec.decode(LeadResolvedEvent, row.value);
-    expect(decoded).toEqual(toLeadResolved(delivery(), false));
+    expect(decoded).toEqual(toLeadResolved(resolved(), false));
   });
 });

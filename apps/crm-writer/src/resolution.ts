@@ -1,17 +1,36 @@
-import { headers, type LeadAccepted, type LeadResolved, LeadResolvedEvent, topics } from '#contracts';
-import type { ResolvedDelivery } from '#delivery';
+import {
+  headers,
+  type LeadAccepted,
+  LeadAcceptedEvent,
+  type LeadResolved,
+  LeadResolvedEvent,
+  resolutionName,
+  resolutionNamespace,
+  topics,
+} from '#contracts';
+import type { ResolvedDelivery, StoredDelivery } from '#delivery';
 import type { Codec, OutboxRow } from '#messaging';
 import { nameUuid } from './name-uuid.js';
 
-/** Namespace of resolution ids; part of the contract, so never changed. */
-const namespace = Buffer.from('6f9dd2b44d0c5f0e9a510c8f4a6d2e17', 'hex');
-const generation = 1;
+const namespace = Buffer.from(resolutionNamespace.replaceAll('-', ''), 'hex');
+
+/** What is announced of a delivery that has reached an outcome, whoever found out. */
+export type Resolved = Pick<
+  ResolvedDelivery<LeadAccepted>,
+  'event' | 'generation' | 'state' | 'class' | 'code' | 'operations' | 'resolvedAt'
+> & { destination: string };
+
+interface Announcing {
+  codec: Codec;
+  /** Of the destination: the lead's owner is told about this outcome. */
+  primary: boolean;
+}
 
 /** What is announced when a delivery reaches an outcome. */
-export function toLeadResolved(delivery: ResolvedDelivery<LeadAccepted>, primary: boolean): LeadResolved {
-  const { event, plan } = delivery;
+export function toLeadResolved(delivery: Resolved, primary: boolean): LeadResolved {
+  const { event, destination, generation, state } = delivery;
   return {
-    resolution_id: nameUuid(namespace, `${event.event_id}:${plan.destination}:${generation}:${delivery.state}`),
+    resolution_id: nameUuid(namespace, resolutionName(event.event_id, destination, { generation, state })),
     event_type: 'lead.resolved',
     version: 1,
     event_id: event.event_id,
@@ -20,10 +39,10 @@ export function toLeadResolved(delivery: ResolvedDelivery<LeadAccepted>, primary
     source: event.source,
     form: event.form,
     campaign: event.campaign,
-    destination: plan.destination,
+    destination,
     primary,
     generation,
-    outcome: delivery.state,
+    outcome: state,
     error_class: delivery.class ?? null,
     error_code: delivery.code ?? null,
     operations: delivery.operations.map(({ kind, operationKey, state, ref, attempts }) => ({
@@ -41,17 +60,27 @@ export function toLeadResolved(delivery: ResolvedDelivery<LeadAccepted>, primary
 }
 
 /** The outbox row of `lead.resolved`, under the key of the record that brought the lead and in the trace of its processing. */
-export function resolutionRow(delivery: ResolvedDelivery<LeadAccepted>, { codec, primary }: { codec: Codec; primary: boolean }): OutboxRow {
-  const rowHeaders: Record<string, string> = {
-    [headers.eventId]: delivery.event.event_id,
-    [headers.destinations]: delivery.plan.destination,
-    [headers.traceparent]: delivery.trace.traceparent,
-  };
-  if (delivery.trace.tracestate !== undefined) rowHeaders[headers.tracestate] = delivery.trace.tracestate;
-  return {
-    topic: topics.leadResolved,
-    key: delivery.record.key,
-    value: codec.encode(LeadResolvedEvent, toLeadResolved(delivery, primary)),
-    headers: rowHeaders,
-  };
+export function resolutionRow(delivery: ResolvedDelivery<LeadAccepted>, { codec, primary }: Announcing): OutboxRow {
+  const resolved = toLeadResolved({ ...delivery, destination: delivery.plan.destination }, primary);
+  return row(resolved, { codec, key: delivery.record.key, trace: delivery.trace });
+}
+
+/** The same of a delivery that is known by its row alone. The event is decoded from the stored bytes. */
+export async function storedResolutionRow(stored: StoredDelivery, { codec, primary }: Announcing): Promise<OutboxRow> {
+  const event = await codec.decode(LeadAcceptedEvent, stored.event);
+  const { traceparent, tracestate } = stored;
+  return row(toLeadResolved({ ...stored, event }, primary), { codec, key: stored.recordKey, trace: { traceparent, tracestate } });
+}
+
+interface Sending {
+  codec: Codec;
+  key: Buffer | null;
+  trace: { traceparent?: string; tracestate?: string };
+}
+
+function row(resolved: LeadResolved, { codec, key, trace }: Sending): OutboxRow {
+  const rowHeaders: Record<string, string> = { [headers.eventId]: resolved.event_id, [headers.destinations]: resolved.destination };
+  if (trace.traceparent !== undefined) rowHeaders[headers.traceparent] = trace.traceparent;
+  if (trace.tracestate !== undefined) rowHeaders[headers.tracestate] = trace.tracestate;
+  return { topic: topics.leadResolved, key, value: codec.encode(LeadResolvedEvent, resolved), headers: rowHeaders };
 }

@@ -3,7 +3,7 @@ import { Bulkhead } from './bulkhead.js';
 
 describe('a bulkhead', () => {
   it('holds no more than its limit at once, lets everyone in, in order', async () => {
-    const bulkhead = new Bulkhead(3);
+    const bulkhead = new Bulkhead(() => 3);
     const order: number[] = [];
     let most = 0;
     let inside = 0;

@@ -1,11 +1,11 @@
-/** At most `limit` holders at once; the rest wait in order. */
+/** At most `limit` holders at once; the rest wait in order. The limit may change at any time. */
 export class Bulkhead {
-  readonly #limit: number;
+  readonly #limit: () => number;
   #held = 0;
   readonly #waiting: (() => void)[] = [];
   #head = 0;
 
-  constructor(limit: number) {
+  constructor(limit: () => number) {
     this.#limit = limit;
   }
 
@@ -15,7 +15,7 @@ export class Bulkhead {
 
   /** Resolves once a place is held; `leave` gives it back. */
   enter(): Promise<void> | undefined {
-    if (this.#held < this.#limit) {
+    if (this.#head === this.#waiting.length && this.#held < this.#limit()) {
       this.#held++;
       return undefined;
     }
@@ -23,16 +23,19 @@ export class Bulkhead {
   }
 
   leave(): void {
-    const next = this.#waiting[this.#head];
-    if (next === undefined) {
-      this.#held--;
-      return;
+    this.#held--;
+    this.refresh();
+  }
+
+  /** To be called when the limit has grown. */
+  refresh(): void {
+    while (this.#head < this.#waiting.length && this.#held < this.#limit()) {
+      this.#held++;
+      this.#waiting[this.#head++]?.();
     }
-    this.#head++;
-    if (this.#head === this.#waiting.length || this.#head === 1_024) {
+    if (this.#head === this.#waiting.length || this.#head >= 1_024) {
       this.#waiting.splice(0, this.#head);
       this.#head = 0;
     }
-    next();
   }
 }

@@ -1,7 +1,9 @@
 import { type FailureClass, headers } from '#contracts';
 import type { ConsumedRecord, OutboxRow, Receipt } from '#messaging';
 import type { Coalescer, Logger } from '#runtime';
+import { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';
 import { Stopped } from './sql/errors.js';
+import { isReplayTopic, isRetryTopic } from './work.js';
 
 export interface DeadLettersOptions {
   /** Puts a row into the outbox; waits while the database is away. */
@@ -33,7 +35,7 @@ export class DeadLetters {
     const { topic, partition, offset } = receipt.record;
     const fields = { topic, partition, offset, error_class: reason.class, error_code: reason.code };
     try {
-      await this.#options.write(deadLetter(receipt.record, this.#options.dlqTopic, reason));
+      await this.#options.write(unreadable(receipt.record, this.#options.dlqTopic, reason));
       receipt.settle();
       this.#options.relayWake();
       this.#options.logger.warn(fields, 'record sent to the dead-letter topic');
@@ -43,34 +45,32 @@ export class DeadLetters {
   }
 }
 
-const forwarded = [
-  headers.eventId,
-  headers.destinations,
-  headers.deadlineAt,
-  headers.originTopic,
-  headers.originPartition,
-  headers.originOffset,
-  headers.traceparent,
-  headers.tracestate,
-];
-
-/**
- * A record that can be no delivery, as it goes to the group's dead-letter topic: key and value untouched, a bounded set of headers, and
- * where the original lies.
- */
-function deadLetter(record: ConsumedRecord, topic: string, reason: DeadLetterReason): OutboxRow {
-  const kept = forwarded.filter((name) => record.headers[name] !== undefined).map((name) => [name, String(record.headers[name])]);
-  return {
+/** What is known of such a record stands in its headers. */
+function unreadable(record: ConsumedRecord, topic: string, reason: DeadLetterReason): OutboxRow {
+  const text = (name: string): string | undefined => record.headers[name]?.toString();
+  const deadlineAtMs = Number(text(headers.deadlineAt) ?? Number.NaN);
+  return deadLetterRow({
     topic,
     key: record.key,
     value: record.value,
-    headers: {
-      [headers.originTopic]: record.topic,
-      [headers.originPartition]: String(record.partition),
-      [headers.originOffset]: String(record.offset),
-      ...Object.fromEntries(kept),
-      [headers.errorClass]: reason.class,
-      [headers.errorCode]: reason.code,
-    },
-  };
+    eventId: text(headers.eventId),
+    destination: text(headers.destinations),
+    deadlineAtMs: Number.isFinite(deadlineAtMs) ? deadlineAtMs : undefined,
+    firstSeenAtMs: record.timestampMs,
+    origin: originOf(record),
+    traceparent: text(headers.traceparent),
+    tracestate: text(headers.tracestate),
+    ...reason,
+  });
+}
+
+/** Where the record lay first: what an earlier hop wrote down, else where it lies; unknown where the hop's writer did not know. */
+export function originOf(record: ConsumedRecord): DeadLetterInput['origin'] {
+  const [topic, partition, offset] = [headers.originTopic, headers.originPartition, headers.originOffset].map((name) =>
+    record.headers[name]?.toString(),
+  );
+  if (topic !== undefined && partition !== undefined && offset !== undefined) return { topic, partition, offset };
+  return isRetryTopic(record.topic) || isReplayTopic(record.topic)
+    ? undefined
+    : { topic: record.topic, partition: record.partition, offset: record.offset };
 }

@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { retryTierMs } from '#contracts';
 import type { Received } from '#messaging';
-import { metrics } from '#runtime';
+import { crashPoint, metrics } from '#runtime';
 import { Bulkhead } from './bulkhead.js';
+import { ContactTurns } from './contact-turns.js';
 import { DeadLetters } from './dead-letters.js';
 import type { DeliveryEngineOptions } from './engine-options.js';
 import { Gate, type PauseReason } from './gate.js';
 import { LeaseKeeper } from './lease-keeper.js';
+import { Payloads } from './payloads.js';
 import { type Call, conclude, type Rest } from './policy/conclude.js';
 import { Reporter } from './reporter.js';
-import { Retries } from './retries.js';
 import { Sender, type Sent } from './sender.js';
 import { appendLostLease } from './sql/append-attempt.js';
 import type { ClaimResult } from './sql/claim.js';
@@ -20,22 +21,33 @@ import { renew } from './sql/leases.js';
 import type { DeliveryRecord } from './sql/record.js';
 import { statementRows } from './sql/sql-batch.js';
 import { createStatements, type Statements } from './statements.js';
+import { canLookUp } from './target.js';
 import { toPartialRecord, toRecord } from './to-record.js';
 import type { LeadPayload } from './vault.js';
-import { VaultReads } from './vault-reads.js';
-import { newWork, type Work } from './work.js';
+import { WaitingWork } from './waiting-work.js';
+import { isRetryTopic, newWork, type Work } from './work.js';
 
-type Started = { kind: 'ready'; payload?: LeadPayload } | { kind: 'ended' };
+/** What a record met on its way to a claim. `no_item`: it was replayed without a right to it. */
+type Met = ClaimResult | { kind: 'refused' } | { kind: 'later'; delayMs: number } | { kind: 'no_item'; code: string };
+
+/** What stands before a call: it may be made, nothing may be sent now, or no call is made of this claim at all. */
+type Start = { kind: 'ready'; payload?: LeadPayload } | { kind: 'park' } | Rest;
 
 /** Outcomes on their way into the table beside the calls in flight: two full statements. */
 const recordsUnderWay = 2 * statementRows;
+/** Until a call is tried again that the destination's state did not admit although it is not blocked. */
+const refusedAgainMs = 250;
+/** Until a probe is tried again that made no call. */
+const probeAgainMs = 250;
+/** Until the rest of a delivery is tried again whose destination was blocked, or whose lease became too short, between two of its calls. */
+const restAgainMs = 1_000;
 
 /**
  * Claim → send → record → settle for the deliveries of one target.
  *
- * The row is the truth, a record only wakes it: a record whose row is leased, ended or waiting elsewhere is settled and dropped. What is
- * in memory is a cache of claims; if the process dies the lease runs out and the sweeper wakes the row. While nothing may be sent (vault or
- * database away, destination failing) claims go back to `pending`, kept here under a reservation, and the group is paused.
+ * The row is the truth, a record only wakes it: a record whose row is leased, ended or waiting elsewhere is settled and dropped. A delivery
+ * that has to wait is recorded with its time and leaves memory; a record on a retry tier brings it back. While nothing may be sent (vault or
+ * database away, destination blocked) claims go back to `pending`, kept here under a reservation, and the group is paused.
  */
 export class DeliveryEngine<E> {
   readonly #options: DeliveryEngineOptions<E>;
@@ -47,41 +59,48 @@ export class DeliveryEngine<E> {
   readonly #keeper: LeaseKeeper;
   readonly #deadLetters: DeadLetters;
   readonly #reporter: Reporter<E>;
-  readonly #retries: Retries<E>;
   readonly #sender: Sender<E>;
   readonly #bulkhead: Bulkhead;
-  readonly #vault?: VaultReads;
-  readonly #parked = new Set<Work<E>>();
+  readonly #contacts: ContactTurns<E>;
+  readonly #payloads: Payloads;
+  readonly #waiting = new WaitingWork<E>();
   /** Claimed, or being claimed, and not yet being sent: what a crash leaves leased for nothing. */
   readonly #ahead = new Set<Work<E>>();
-  #queue: Work<E>[] = [];
   #active = 0;
+  #probing = false;
+  #paused = false;
 
   constructor(options: DeliveryEngineOptions<E>) {
-    const { db, target, vault, logger, leaseMs = 30_000 } = options;
+    const { db, target, logger, destination, leaseMs = 30_000 } = options;
     if (leaseMs <= target.timeoutMs) throw new RangeError(`the lease of ${target.name} must be longer than its timeout`);
     this.#options = options;
     this.#maxAhead = Math.max(statementRows, 4 * target.concurrency);
     this.#window = this.#maxAhead + target.concurrency + recordsUnderWay;
     this.#gate = new Gate({ onClose: (reason) => this.#closed(reason), onOpen: (reason, open) => this.#opened(reason, open) });
-    this.#away = new DatabaseAway({
-      logger,
-      onAway: () => this.#gate.close('database'),
-      onBack: () => this.#gate.open('database'),
-    });
+    this.#away = new DatabaseAway({ logger, onAway: () => this.#gate.close('database'), onBack: () => this.#gate.open('database') });
     this.#statements = createStatements({ db, away: this.#away, leaseMs });
     this.#deadLetters = new DeadLetters({ ...options, write: this.#statements.announce });
     this.#keeper = new LeaseKeeper({ db, target: target.name, leaseMs, logger });
     this.#reporter = new Reporter({ ...options, target: target.name });
-    this.#retries = new Retries({ gate: this.#gate, run: (work) => this.#run(work), enqueue: (work) => this.#enqueue(work) });
-    this.#bulkhead = new Bulkhead(target.concurrency);
+    // What may not be sent has to come through and be parked, so a closed gate holds nobody here.
+    this.#bulkhead = new Bulkhead(() => (this.#gate.isOpen ? destination.limit() : Number.POSITIVE_INFINITY));
+    this.#contacts = new ContactTurns(options);
+    this.#payloads = new Payloads({
+      ...options,
+      target: target.name,
+      onAway: () => this.#gate.close('vault'),
+      onBack: () => this.#gate.open('vault'),
+    });
     this.#sender = new Sender({
       target,
+      destination,
       reporter: this.#reporter,
       mark: this.#statements.mark,
-      recordPart: (work, calls) => this.#statements.record(toPartialRecord(work, calls)),
+      recordPart: (work, calls) => this.#recordPart(work, calls),
+      mustWait: (work) => this.#mustWait(work),
     });
-    if (vault) this.#vault = new VaultReads({ vault, target: target.name, logger, onBack: () => this.#gate.open('vault') });
+    destination.onMode(() => this.#steer());
+    this.#steer();
   }
 
   /** Takes records over; returns at once. Each receipt is settled when its delivery is durable in the table, or was already. */
@@ -99,21 +118,20 @@ export class DeliveryEngine<E> {
    */
   async stop(graceMs = 10_000): Promise<void> {
     this.#gate.close('stopping');
-    this.#retries.stop();
-    this.#vault?.stop();
+    this.#payloads.stop();
     const end = performance.now() + graceMs;
     while (this.#active > 0 && performance.now() < end) await delay(5);
     this.#away.stop();
     await this.#keeper.stop();
-    const reserved = [...this.#parked, ...this.#queue.filter((work) => work.leasedAt > 0)];
+    const reserved = this.#waiting.all().filter((work) => work.leasedAt > 0);
     if (reserved.length > 0) await renew(this.#options.db, reserved, 0).catch(() => undefined);
   }
 
   #accept(received: Received<E>, event: E): void {
     try {
-      const plan = this.#options.target.plan(event);
+      const plan = this.#options.target.plan(event, received.receipt.record);
       if (plan === undefined) received.receipt.settle();
-      else this.#queue.push(newWork(received, event, plan));
+      else this.#waiting.add(newWork(received, event, plan));
     } catch (error) {
       this.#options.logger.error({ err: error, destination: this.#options.target.name }, 'event could not be planned');
       this.#deadLetters.send(received.receipt, { class: 'invalid', code: 'unplannable' });
@@ -126,76 +144,119 @@ export class DeliveryEngine<E> {
     else this.#deadLetters.send(received.receipt, { class: 'decode', code: reason });
   }
 
-  #enqueue(work: Work<E>): void {
-    // A closed queue would hold back the very delivery whose success opens it.
-    if (!this.#gate.isOpen && this.#retries.postpone(work)) return;
-    this.#queue.push(work);
+  /**
+   * Follows the destination: closed while it is blocked, one call at a time while it is probed. Records come in then as well, since whoever
+   * has nothing in hand cannot probe.
+   */
+  #steer(): void {
+    const { mode } = this.#options.destination;
+    const paused = mode === 'blocked';
+    if (paused !== this.#paused) {
+      this.#paused = paused;
+      if (paused) this.#options.control().pause('destination');
+      else this.#options.control().resume('destination');
+    }
+    if (mode === 'blocked' || mode === 'probing') this.#gate.close('destination');
+    else this.#gate.open('destination');
+    this.#bulkhead.refresh();
     this.#pump();
   }
 
   #pump(): void {
-    if (!this.#gate.isOpen || this.#queue.length === 0) return;
+    if (!this.#gate.isOpen) {
+      this.#probe();
+      return;
+    }
     const room = Math.min(this.#window - this.#active, this.#maxAhead - this.#ahead.size);
     if (room <= 0) return;
-    const next = this.#queue.length <= room ? this.#queue : this.#queue.splice(0, room);
-    if (next === this.#queue) this.#queue = [];
+    const next = this.#waiting.take(room, { replays: this.#options.destination.mode === 'flowing' });
     for (const work of next) void this.#run(work).then(() => this.#pump());
   }
 
-  /** Never rejects. */
-  async #run(work: Work<E>): Promise<void> {
-    if (work.received.receipt.stale && work.leasedAt === 0) return;
+  /** Sends one waiting delivery past the closed gate, where this process may find out whether its destination is back. */
+  #probe(): void {
+    if (this.#probing || !this.#gate.admitsProbe || this.#options.destination.mode !== 'probing') return;
+    const work = this.#waiting.takeOne();
+    if (work === undefined) return;
+    this.#probing = true;
+    work.probe = true;
+    void this.#run(work).then((called) => {
+      work.probe = false;
+      this.#probing = false;
+      if (called) this.#pump();
+      else setTimeout(() => this.#pump(), probeAgainMs).unref();
+    });
+  }
+
+  /** Never rejects. True when a call was made. */
+  async #run(work: Work<E>): Promise<boolean> {
+    if (work.received.receipt.stale && work.leasedAt === 0) return false;
     this.#active++;
     this.#ahead.add(work);
     try {
-      await this.#deliver(work);
+      return await this.#deliver(work);
     } catch (error) {
       this.#broken(work, error);
+      return false;
     } finally {
       this.#active--;
       this.#ahead.delete(work);
     }
   }
 
-  async #deliver(work: Work<E>): Promise<void> {
-    const claim = await this.#statements.claim(work);
+  async #deliver(work: Work<E>): Promise<boolean> {
+    const claim = await this.#claim(work);
     if (claim.kind !== 'claimed') return this.#notClaimed(work, claim);
     this.#keeper.hold(work);
     this.#reporter.begin(work);
-    const started = await this.#start(work);
-    if (started.kind === 'ended') return;
+    const start = await this.#start(work);
+    if (start.kind === 'park') return this.#park(work);
+    if (start.kind !== 'ready') return this.#finish(work, [], start);
     await this.#bulkhead.enter();
     this.#ahead.delete(work);
     this.#pump();
-    const sent = await this.#send(work, started.payload).finally(() => this.#bulkhead.leave());
-    if (sent === 'parked') return this.#park(work);
-    if (sent.end === 'lost' && sent.calls.length === 0) return this.#giveBack(work);
-    return this.#finish(work, sent.calls, sent.end === 'deadline' ? 'expired' : 'again');
-  }
-
-  /** What stands before a call: the pause, the deadline, the vault. */
-  async #start(work: Work<E>): Promise<Started> {
-    const ended = { kind: 'ended' } as const;
-    if (this.#mustWait(work)) return this.#park(work).then(() => ended);
-    if (work.deadlineAt <= performance.now()) return this.#finish(work, [], 'expired').then(() => ended);
-    if (!work.plan.needsVault || this.#vault === undefined) return { kind: 'ready' };
-    try {
-      const item = await this.#vault.read(work.plan.leadRef);
-      if (item.status === 200) return { kind: 'ready', payload: item.payload };
-    } catch (error) {
-      this.#gate.close('vault');
-      this.#vault.unreachable(error, work.plan.leadRef);
-      return this.#park(work).then(() => ended);
+    const { stop, calls } = await this.#send(work, start.payload).finally(() => this.#bulkhead.leave());
+    if (calls.length === 0 && stop.kind === 'blocked') return this.#park(work);
+    if (calls.length === 0 && stop.kind === 'lost') return this.#giveBack(work);
+    if (stop.kind === 'done' || stop.kind === 'blocked' || stop.kind === 'lost') {
+      return this.#finish(work, calls, { kind: 'later', delayMs: restAgainMs });
     }
-    return this.#finish(work, [], 'erased').then(() => ended);
+    return this.#finish(work, calls, stop);
   }
 
-  async #send(work: Work<E>, payload?: LeadPayload): Promise<Sent | 'parked'> {
-    if (this.#mustWait(work)) return 'parked';
-    const sent = await this.#sender.send(work, payload);
-    // Before the place in the bulkhead is given back: whoever waits for it must find the gate closed.
-    if (sent.calls.at(-1)?.verdict.state === 'waiting') this.#gate.close('destination');
-    return sent;
+  async #claim(work: Work<E>): Promise<Met> {
+    const { replays } = this.#options;
+    if (!work.replayed || work.leasedAt > 0) {
+      const claim = await this.#statements.claim(work);
+      if (claim.kind === 'claimed') crashPoint('claimed');
+      return claim;
+    }
+    const verdict = (await replays?.admit(work.received.receipt.record)) ?? { kind: 'refused', code: 'no_replays' };
+    if (verdict.kind === 'later') return verdict;
+    if (verdict.kind === 'refused') return { kind: 'no_item', code: verdict.code };
+    const { permit } = verdict;
+    if (permit.eventId !== work.plan.eventId || permit.destination !== work.plan.destination)
+      return { kind: 'no_item', code: 'other_delivery' };
+    const claim = await this.#statements.replay({ work, permit });
+    if (claim.kind !== 'claimed') return { kind: 'no_item', code: 'not_open' };
+    crashPoint('replay_claimed');
+    return claim;
+  }
+
+  /** What stands before a call: the pause, the deadline, the vault, the person's other leads. */
+  async #start(work: Work<E>): Promise<Start> {
+    if (this.#mustWait(work)) return { kind: 'park' };
+    if (work.deadlineAt <= performance.now()) return { kind: 'run_out', limit: 'deadline' };
+    const read = await this.#payloads.of(work);
+    if (read.kind !== 'read') return read.kind === 'away' ? { kind: 'park' } : read;
+    const turn = await this.#contacts.acquire(work, read.payload);
+    if (turn.kind === 'busy') return { kind: 'later', code: 'contact_busy', delayMs: turn.waitMs };
+    return { kind: 'ready', payload: read.payload };
+  }
+
+  async #send(work: Work<E>, payload?: LeadPayload): Promise<Sent> {
+    if (this.#mustWait(work)) return { stop: { kind: 'blocked' }, calls: [] };
+    return this.#sender.send(work, payload);
   }
 
   #mustWait(work: Work<E>): boolean {
@@ -203,67 +264,79 @@ export class DeliveryEngine<E> {
   }
 
   /** Back to `pending`, reserved; it comes again when the gate opens. */
-  async #park(work: Work<E>): Promise<void> {
+  async #park(work: Work<E>): Promise<false> {
     this.#reporter.leave(work, 'paused');
-    if (!(await this.#statements.release(work))) return this.#lost(work);
-    if (this.#gate.isOpen) this.#enqueue(work);
-    else if (!this.#retries.postpone(work)) this.#parked.add(work);
+    // The destination refused this one call alone: whoever asks again at once gets the same answer.
+    if (this.#gate.isOpen) await delay(refusedAgainMs, undefined, { ref: false });
+    return this.#release(work);
   }
 
   /** The lease is too short or gone, and nothing was sent. */
-  async #giveBack(work: Work<E>): Promise<void> {
-    if (!(await this.#statements.release(work))) return this.#lost(work);
+  async #giveBack(work: Work<E>): Promise<false> {
     this.#reporter.leave(work, 'lease_short');
-    this.#enqueue(work);
+    return this.#release(work);
   }
 
-  async #lost(work: Work<E>): Promise<void> {
+  async #release(work: Work<E>): Promise<false> {
+    if (!(await this.#statements.release(work))) return this.#lost(work);
+    this.#contacts.settle(work, []);
+    this.#waiting.add(work);
+    return false;
+  }
+
+  async #lost(work: Work<E>): Promise<false> {
     await appendLostLease(this.#options.db, work).catch((error: unknown) => {
       this.#options.logger.warn({ err: error, event_id: work.plan.eventId }, 'lost lease not noted');
     });
     this.#reporter.leave(work, 'lease_lost');
-    this.#drop(work);
+    return this.#drop(work);
   }
 
-  #notClaimed(work: Work<E>, claim: Exclude<ClaimResult, { kind: 'claimed' }> | { kind: 'refused' }): void {
+  #notClaimed(work: Work<E>, claim: Exclude<Met, { kind: 'claimed' }>): false {
     this.#keeper.drop(work);
-    if (claim.kind === 'refused') {
-      this.#deadLetters.send(work.received.receipt, { class: 'invalid', code: 'unstorable' });
-    } else if (claim.kind === 'not_due' && claim.waitMs <= retryTierMs['5m']) {
-      if (work.retry) this.#retries.later(work, claim.waitMs);
-      else work.received.receipt.redeliverIn(claim.waitMs);
-    } else if (claim.kind !== 'leased' || !this.#retries.elsewhere(work)) {
-      metrics.inboxDuplicates.inc({ consumer: this.#options.target.name });
-      this.#drop(work, claim.kind === 'closed' && claim.state === 'succeeded');
+    const { receipt } = work.received;
+    if (claim.kind === 'refused') this.#deadLetters.send(receipt, { class: 'invalid', code: 'unstorable' });
+    else if (claim.kind === 'later') receipt.redeliverIn(claim.delayMs);
+    else if (claim.kind === 'not_due' && comesBack(claim, receipt.record.topic)) receipt.redeliverIn(claim.waitMs);
+    else {
+      if (claim.kind === 'no_item') this.#reporter.refused(work, claim.code);
+      else metrics.inboxDuplicates.inc({ consumer: this.#options.target.name });
+      return this.#drop(work);
     }
+    return false;
   }
 
-  /** This process is done with it. `proof`: the destination has taken it. */
-  #drop(work: Work<E>, proof = false): void {
+  /** This process is done with it. */
+  #drop(work: Work<E>): false {
     this.#keeper.drop(work);
     work.received.receipt.settle();
-    this.#retries.over(work, proof);
+    crashPoint('settled');
+    return false;
   }
 
-  async #finish(work: Work<E>, calls: Call[], rest: Rest): Promise<void> {
-    const conclusion = conclude(work.operations, calls, rest);
-    const again = conclusion.state === 'waiting' || conclusion.state === 'pending';
-    const record = toRecord(work, conclusion, this.#options.target);
+  /** True when calls were made. */
+  async #finish(work: Work<E>, calls: Call[], rest: Rest): Promise<boolean> {
+    const { target } = this.#options;
+    const conclusion = conclude({ operations: work.operations, calls, rest, context: { canLookUp: (kind) => canLookUp(target, kind) } });
+    const record = toRecord(work, conclusion, this.#options);
     const won = (await this.#statements.record(record)) || (await this.#late(record));
+    crashPoint('recorded');
     if (won && record.outbox.length > 0) this.#options.relayWake();
+    this.#contacts.settle(work, calls);
     this.#reporter.end(work, { ...conclusion, state: won ? conclusion.state : 'in_flight' }, calls);
-    if (!won || !again) return this.#drop(work, won && conclusion.state === 'delivered');
-    this.#keeper.drop(work);
-    work.received.receipt.settle();
-    work.retry = true;
-    work.attemptId = crypto.randomUUID();
-    if (conclusion.state === 'waiting') this.#retries.failed(work, conclusion.delayMs ?? 0);
-    else this.#enqueue(work);
+    this.#drop(work);
+    return calls.length > 0;
+  }
+
+  async #recordPart(work: Work<E>, calls: Call[]): Promise<boolean> {
+    const written = await this.#statements.record(toPartialRecord(work, calls));
+    this.#contacts.settlePart(work, calls);
+    return written;
   }
 
   /** The compare-and-set was lost. True when it was our own earlier write that had got through. */
   async #late(record: DeliveryRecord): Promise<boolean> {
-    const late = await settleLate(this.#options.db, record);
+    const late = await settleLate(this.#options.db, record, this.#options.wakeTopic('15s'));
     if (late.kind === 'repeated') return true;
     this.#reporter.late(record, late);
     if (late.kind === 'applied') this.#options.relayWake();
@@ -280,19 +353,20 @@ export class DeliveryEngine<E> {
   }
 
   #closed(reason: PauseReason): void {
-    if (reason === 'destination') {
-      metrics.circuitOpen.set({ destination: this.#options.target.name }, 1);
-      this.#queue = this.#queue.filter((work) => !this.#retries.postpone(work));
-    }
-    if (reason !== 'stopping') this.#options.control().pause(reason);
+    if (reason !== 'stopping' && reason !== 'destination') this.#options.control().pause(reason);
+    this.#bulkhead.refresh();
   }
 
   #opened(reason: PauseReason, open: boolean): void {
-    if (reason === 'destination') metrics.circuitOpen.set({ destination: this.#options.target.name }, 0);
-    this.#options.control().resume(reason);
-    if (!open) return;
-    this.#queue = [...this.#parked, ...this.#queue];
-    this.#parked.clear();
-    this.#pump();
+    if (reason !== 'destination') this.#options.control().resume(reason);
+    if (open) this.#pump();
   }
+}
+
+/**
+ * A record that came before its time is kept for it. One of the main topic that meets a waiting row is not: the record that wakes the row was
+ * written together with it.
+ */
+function comesBack({ state, waitMs }: Extract<ClaimResult, { kind: 'not_due' }>, topic: string): boolean {
+  return waitMs <= retryTierMs['5m'] && (state === 'pending' || isRetryTopic(topic));
 }

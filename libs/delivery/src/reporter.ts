@@ -110,6 +110,12 @@ export class Reporter<E> {
     }
   }
 
+  /** A replayed record that may not be applied; its delivery stays as it is. */
+  refused({ plan }: Work<E>, code: string): void {
+    const fields = { event_id: plan.eventId, destination: plan.destination, error_code: code };
+    this.#options.logger.warn(fields, 'replayed record refused');
+  }
+
   /** Ends the span of a work that leaves without a record. */
   leave(work: Work<E>, reason: string): void {
     work.span?.end({ error: reason });
@@ -118,7 +124,10 @@ export class Reporter<E> {
 
   #delivered(work: Work<E>, conclusion: Conclusion): void {
     const destination = this.#options.target;
-    const attempts = Math.max(1, ...conclusion.operations.map(({ operation, call }) => call?.number ?? operation.attempts));
+    const attempts = Math.max(
+      1,
+      ...conclusion.operations.map(({ operation, call }) => operation.attempts + (call?.verdict.spends ? 1 : 0)),
+    );
     metrics.attemptsPerLead.observe({ destination }, attempts);
     metrics.e2e.observe({ destination }, Math.max(databaseNowMs(work) - work.plan.submittedAt.getTime(), 0) / 1_000);
   }

@@ -1,35 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isFinal, type LeadPayload } from '#contracts';
-import type { Coalescer, Span } from '#runtime';
+import { type Coalescer, crashPoint, crashPointSoon, type Span } from '#runtime';
+import type { KnownContact } from './contacts/contacts.js';
+import type { DestinationControl } from './destination/control.js';
 import type { Outcome } from './outcome.js';
-import type { Call } from './policy/conclude.js';
-import { decide } from './policy/decide.js';
+import type { Call, Rest } from './policy/conclude.js';
+import { decide, type Verdict } from './policy/decide.js';
 import type { Reporter } from './reporter.js';
 import { cleanOptional, cleanText } from './sql/clean-text.js';
 import type { Mark } from './sql/leases.js';
-import type { Target } from './target.js';
+import { canLookUp, type Target } from './target.js';
 import type { OperationWork, Work } from './work.js';
 
-/** How a round of calls ended: all that could be done was, the deadline came first, or the lease went away before a call. */
-export type SendEnd = 'done' | 'deadline' | 'lost';
+/**
+ * How a round of calls ended: all that could be done was, the lease went away before a call, nothing may be sent now, or what becomes of the
+ * rest is decided.
+ */
+export type Stop = { kind: 'done' } | { kind: 'lost' } | { kind: 'blocked' } | Rest;
 
 export interface Sent {
-  end: SendEnd;
+  stop: Stop;
   calls: Call[];
 }
 
 export interface SenderOptions<E> {
   target: Target<E>;
+  destination: DestinationControl;
   reporter: Reporter<E>;
   /** True when the operation was marked as being sent under a lease that outlives the call. */
   mark: Coalescer<Mark, boolean>;
   /** Writes what is done so far while the claim goes on. False: the claim was lost. */
   recordPart(work: Work<E>, calls: Call[]): Promise<boolean>;
+  /** Nothing may be sent now. */
+  mustWait(work: Work<E>): boolean;
 }
 
+/** A call that may be made at once. */
+interface Ready {
+  kind: 'ready';
+  timeoutMs: number;
+  probe: boolean;
+  repeatable: boolean;
+  contact?: KnownContact;
+}
+
+/** How long a call with a lease in hand waits for the destination's quota before it looks again whether it may still be made. */
+const longestQuotaWaitMs = 1_000;
+
 /**
- * Performs the open operations of one claimed delivery in their order, until one does not succeed. Without native idempotency each is
- * marked before and recorded after, so that a crash leaves at most the marked one in doubt. With it the whole sequence is one claim and one
- * record: a crash repeats it with the same keys.
+ * Performs the open operations of one claimed delivery in their order, until one does not succeed. What cannot be repeated is marked before
+ * and recorded after, so that a crash leaves at most the marked one in doubt. Of the rest the whole sequence is one claim and one record: a
+ * crash repeats it with the same keys.
  */
 export class Sender<E> {
   readonly #options: SenderOptions<E>;
@@ -43,60 +64,97 @@ export class Sender<E> {
     const open = work.operations.filter((operation) => !isFinal(operation.state));
     const calls: Call[] = [];
     for (const operation of open) {
-      const timeoutMs = Math.min(target.timeoutMs, Math.floor(work.deadlineAt - performance.now()));
-      if (timeoutMs <= 0) return { end: 'deadline', calls };
-      if (!(await this.#mayCall(work, operation, timeoutMs))) return { end: 'lost', calls };
-      const call = await this.#call(work, operation, { timeoutMs, payload });
+      const ready = await this.#ready(work, operation);
+      if (ready.kind !== 'ready') return { stop: ready, calls };
+      const call = await this.#call(work, operation, { ...ready, payload });
       calls.push(call);
-      if (call.verdict.state !== 'succeeded') return { end: 'done', calls };
+      if (call.verdict.state !== 'succeeded') return { stop: { kind: 'done' }, calls };
       operation.state = 'succeeded';
       operation.ref = call.verdict.ref ?? operation.ref;
       if (target.nativeIdempotency || operation === open.at(-1)) continue;
-      if (!(await recordPart(work, [call]))) return { end: 'lost', calls: [] };
-      operation.attempts = call.number;
+      if (!(await recordPart(work, [...calls]))) return { stop: { kind: 'lost' }, calls: [] };
+      for (const done of calls) done.operation.attempts = done.number;
       calls.length = 0;
     }
-    return { end: 'done', calls };
+    return { stop: { kind: 'done' }, calls };
   }
 
-  async #mayCall(work: Work<E>, operation: OperationWork, timeoutMs: number): Promise<boolean> {
+  /** The destination is asked last: what it admits is sent. */
+  async #ready(work: Work<E>, operation: OperationWork): Promise<Ready | Stop> {
+    const { target, destination, mustWait } = this.#options;
+    if (operation.attempts - operation.attemptsBefore >= work.plan.attempts) return { kind: 'run_out', limit: 'attempts' };
+    const contact = operation.kind === work.plan.contact?.kind ? work.contact : undefined;
+    const repeatable = target.nativeIdempotency || (target.repeatable?.(operation, contact) ?? false);
+    for (;;) {
+      const timeoutMs = Math.min(target.timeoutMs, Math.floor(work.deadlineAt - performance.now()));
+      if (timeoutMs <= 0) return { kind: 'run_out', limit: 'deadline' };
+      if (mustWait(work)) return { kind: 'blocked' };
+      if (!(await this.#mayCall(work, operation, { timeoutMs, repeatable }))) return { kind: 'lost' };
+      const probe = destination.mode === 'probing';
+      const admission = destination.admit({ operationKey: operation.operationKey, retry: isRetry(operation) });
+      if (admission.kind === 'go') return { kind: 'ready', timeoutMs, probe, repeatable, contact };
+      if (admission.kind === 'blocked') return admission;
+      if (admission.reason === 'retry_budget') return { kind: 'later', code: admission.reason, delayMs: admission.delayMs };
+      await delay(Math.min(admission.delayMs, longestQuotaWaitMs), undefined, { ref: false });
+    }
+  }
+
+  async #mayCall(work: Work<E>, operation: OperationWork, call: { timeoutMs: number; repeatable: boolean }): Promise<boolean> {
+    const { timeoutMs } = call;
     const outlivesCall = (): boolean => !work.lost && work.leaseUntil - performance.now() >= timeoutMs;
     if (!outlivesCall()) return false;
-    if (this.#options.target.nativeIdempotency) return true;
+    if (call.repeatable) return true;
+    if (!(await this.#options.mark({ work, operationKey: operation.operationKey, timeoutMs }))) return false;
+    crashPoint('marked');
     // The answer may have come so late that the claim it speaks of is another's by now.
-    return (await this.#options.mark({ work, operationKey: operation.operationKey, timeoutMs })) && outlivesCall();
+    return outlivesCall();
   }
 
-  async #call(work: Work<E>, operation: OperationWork, limits: CallLimits): Promise<Call> {
-    const { target, reporter } = this.#options;
+  async #call(work: Work<E>, operation: OperationWork, ready: Ready & { payload?: LeadPayload }): Promise<Call> {
+    const { reporter, destination } = this.#options;
+    const { operationKey } = operation;
     const number = operation.attempts + 1;
     const span = reporter.beginCall(work, operation, number);
     const startedAt = performance.now();
-    const outcome = await this.#perform(work, operation, { ...limits, span });
+    const outcome = await this.#perform(work, operation, { ...ready, span });
     const durationMs = performance.now() - startedAt;
-    const verdict = decide(outcome, { nativeIdempotency: target.nativeIdempotency, attempt: number, random: Math.random() });
-    const call: Call = {
-      operation,
-      number,
-      outcome,
-      verdict,
-      startedAt,
-      durationMs,
-      traceId: span.context.traceId,
-      spanId: span.context.spanId,
-    };
+    crashPoint('answered');
+    const verdict = await this.#judge(work, operation, { outcome, ready });
+    destination.report({ operationKey, outcome });
+    const { traceId, spanId } = span.context;
+    const call: Call = { operation, number, outcome, verdict, startedAt, durationMs, traceId, spanId };
     reporter.endCall(call, span);
     return call;
   }
 
-  async #perform(work: Work<E>, operation: OperationWork, { timeoutMs, payload, span }: CallLimits & { span: Span }): Promise<Outcome> {
+  async #judge(work: Work<E>, operation: OperationWork, { outcome, ready }: { outcome: Outcome; ready: Ready }): Promise<Verdict> {
+    const { target, destination } = this.#options;
+    const authScope = outcome.kind === 'auth' ? await destination.authScope(outcome) : undefined;
+    return decide(outcome, {
+      repeatable: ready.repeatable,
+      canLookUp: canLookUp(target, operation.kind),
+      doubtful: operation.sentAtMs !== undefined,
+      attempt: operation.attempts - operation.attemptsBefore + 1,
+      attempts: work.plan.attempts,
+      leftMs: work.deadlineAt - performance.now(),
+      probe: ready.probe,
+      authScope,
+      backoff: target.backoff,
+      random: Math.random(),
+    });
+  }
+
+  async #perform(work: Work<E>, operation: OperationWork, call: Ready & { payload?: LeadPayload; span: Span }): Promise<Outcome> {
+    const { payload, span, timeoutMs, contact } = call;
     const refs: Record<string, string> = {};
     for (const { kind, ref } of work.operations) if (ref !== undefined) refs[kind] = ref;
     const { requestHash, mappingVersion } = operation;
     const pinned = requestHash === undefined ? undefined : { requestHash, mappingVersion };
     try {
-      const context = { event: work.event, payload, attemptId: work.attemptId, refs, pinned, trace: span.context, timeoutMs };
-      return cleaned(await this.#options.target.perform(operation, context));
+      const context = { event: work.event, payload, attemptId: work.attemptId, refs, pinned, contact, trace: span.context, timeoutMs };
+      const answer = this.#options.target.perform(operation, context);
+      crashPointSoon('sent');
+      return cleaned(await answer);
     } catch (error) {
       this.#options.reporter.threw(work, error);
       return { kind: 'uncertain', code: 'connector_threw' };
@@ -104,15 +162,20 @@ export class Sender<E> {
   }
 }
 
-interface CallLimits {
-  timeoutMs: number;
-  payload?: LeadPayload;
-}
+/** A recorded call pinned its request; one that spent no attempt counts as well. */
+const isRetry = ({ attempts, requestHash }: OperationWork): boolean => attempts > 0 || requestHash !== undefined;
 
 /** Whatever text a provider put in is made fit for the table before it goes on. */
 function cleaned(outcome: Outcome): Outcome {
   const providerRequestId = cleanOptional(outcome.providerRequestId);
-  if (outcome.kind === 'succeeded') return { ...outcome, ref: cleanOptional(outcome.ref), providerRequestId };
-  if (outcome.kind === 'erased') return { ...outcome, providerRequestId };
-  return { ...outcome, code: cleanText(outcome.code), providerRequestId };
+  switch (outcome.kind) {
+    case 'succeeded':
+      return { ...outcome, ref: cleanOptional(outcome.ref), providerRequestId };
+    case 'duplicate':
+      return { ...outcome, ref: cleanText(outcome.ref), providerRequestId };
+    case 'erased':
+      return { ...outcome, providerRequestId };
+    default:
+      return { ...outcome, code: cleanText(outcome.code), providerRequestId };
+  }
 }

@@ -4,6 +4,7 @@ import { type ClaimResult, claimBatch } from './sql/claim.js';
 import type { DatabaseAway } from './sql/database-away.js';
 import { type Mark, markSending, release } from './sql/leases.js';
 import { type DeliveryRecord, recordBatch } from './sql/record.js';
+import { type Replay, type ReplayResult, replayBatch } from './sql/replay-claim.js';
 import { sqlBatch } from './sql/sql-batch.js';
 import type { Work } from './work.js';
 
@@ -11,6 +12,8 @@ import type { Work } from './work.js';
 export interface Statements<E> {
   /** `refused`: the row can never be stored; it holds something that PostgreSQL does not take. */
   claim: Coalescer<Work<E>, ClaimResult | { kind: 'refused' }>;
+  /** The claim of an approved item, in place of `claim`. */
+  replay: Coalescer<Replay<E>, ReplayResult>;
   /** True: the claim still stood and all of it is written. */
   record: Coalescer<DeliveryRecord, boolean>;
   /** True: given back; false: it was another's already. */
@@ -34,7 +37,23 @@ export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): S
   return {
     claim: sqlBatch<Work<E>, ClaimResult | { kind: 'refused' }>({
       away,
-      run: (works) => claimWithoutTwins(db, works, leaseMs),
+      run: (works) => claimWithoutTwins(works, { claim: (unique) => claimBatch(db, unique, leaseMs), twin: comesAgain }),
+      refused: () => ({ kind: 'refused' }),
+    }),
+    replay: sqlBatch<Replay<E>, ReplayResult>({
+      away,
+      run: (replays) => {
+        const permits = new Map(replays.map((replay) => [replay.work, replay]));
+        return claimWithoutTwins([...permits.keys()], {
+          claim: (unique) =>
+            replayBatch(
+              db,
+              unique.flatMap((work) => permits.get(work) ?? []),
+              leaseMs,
+            ),
+          twin: { kind: 'refused' },
+        });
+      },
       refused: () => ({ kind: 'refused' }),
     }),
     record: sqlBatch<DeliveryRecord, boolean>({ away, run: (records) => recordBatch(db, records), refused: unstorable }),
@@ -65,16 +84,21 @@ export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): S
   };
 }
 
-/** One statement cannot touch a row twice: of two records of one delivery the first is claimed, the other comes again. */
-async function claimWithoutTwins<E>(db: Database, works: Work<E>[], leaseMs: number): Promise<ClaimResult[]> {
+const comesAgain: ClaimResult = { kind: 'not_due', state: 'pending', waitMs: twinMs };
+
+/** One statement cannot touch a row twice: of two records of one delivery the first is claimed, the other gets `twin`. */
+async function claimWithoutTwins<E, R>(
+  works: Work<E>[],
+  { claim, twin }: { claim: (unique: Work<E>[]) => Promise<R[]>; twin: R },
+): Promise<R[]> {
   const first = new Map<string, Work<E>>();
   for (const work of works) {
     const row = `${work.plan.eventId} ${work.plan.destination}`;
     if (!first.has(row)) first.set(row, work);
   }
   const unique = [...first.values()];
-  const results = await claimBatch(db, unique, leaseMs);
+  const results = await claim(unique);
   if (unique.length === works.length) return results;
   const byWork = new Map(unique.map((work, index) => [work, results[index]]));
-  return works.map((work) => byWork.get(work) ?? { kind: 'not_due', waitMs: twinMs });
+  return works.map((work) => byWork.get(work) ?? twin);
 }

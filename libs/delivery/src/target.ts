@@ -22,6 +22,8 @@ export interface PlannedDelivery {
   operations: readonly PlannedOperation[];
   /** True: `perform` gets the vault's payload. */
   needsVault: boolean;
+  /** True: nothing is sent of a lead whose consent was withdrawn. Known from the vault alone. */
+  needsConsent?: boolean;
   /** Test leads stay out of business metrics. */
   test: boolean;
   /** Calls of one operation at most, by the lead's policy. */
@@ -82,6 +84,8 @@ export interface OperationReport extends PlannedOperation {
 export interface ResolvedDelivery<E> {
   event: E;
   plan: PlannedDelivery;
+  /** 1, and one more after each approved repair. */
+  generation: number;
   state: DeliveryState;
   class?: FailureClass;
   code?: string;
@@ -110,7 +114,7 @@ export interface Target<E> {
   verification: Verification;
   backoff: Backoff;
   /** `undefined`: not for this target; the record is settled. */
-  plan(event: E): PlannedDelivery | undefined;
+  plan(event: E, record: ConsumedRecord): PlannedDelivery | undefined;
   perform(operation: PlannedOperation, context: PerformContext<E>): Promise<Outcome>;
   /** Names of the fields that the contact operation would write, never their values; needed where `plan.contact` is set. */
   contactFields?(event: E, payload: LeadPayload | undefined): readonly string[];
@@ -118,8 +122,15 @@ export interface Target<E> {
   repeatable?(operation: PlannedOperation, contact: KnownContact | undefined): boolean;
   /** Absent: nothing can be looked up here. Must not throw; `unknown` for a kind that cannot be. */
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
+  /** Which kinds `lookup` can find. Default: all where there is a `lookup`. */
+  canLookUp?(kind: string): boolean;
   /** A cheap call that proves credentials and reachability; absent: there is none. Must not throw. */
   check?(): Promise<{ ok: boolean; code?: string }>;
   /** Outbox rows to be written together with the final state; none is fine. */
   resolved(delivery: ResolvedDelivery<E>): OutboxRow[];
+}
+
+/** Whether the target can be asked for its record of an operation of this kind. */
+export function canLookUp<E>(target: Pick<Target<E>, 'lookup' | 'canLookUp'>, kind: string): boolean {
+  return target.lookup !== undefined && (target.canLookUp?.(kind) ?? true);
 }

@@ -1,13 +1,23 @@
-import { isFinal } from '#contracts';
+import { isFinal, type RetryTier } from '#contracts';
 import type { OutboxRow } from '#messaging';
-import type { TraceContext } from '#runtime';
+import { deadLetterRow } from './dead-letter-row.js';
+import { originOf } from './dead-letters.js';
+import type { Outcome } from './outcome.js';
 import type { Call, ConcludedOperation, Conclusion } from './policy/conclude.js';
 import type { CallRecord, DeliveryRecord, OperationRecord } from './sql/record.js';
 import type { OperationReport, Target } from './target.js';
+import { tierFor, wakeRow } from './wake-row.js';
 import { databaseNowMs, type Work } from './work.js';
 
-/** The rows of one concluded claim; a final state brings what the target announces. */
-export function toRecord<E>(work: Work<E>, conclusion: Conclusion, target: Target<E>): DeliveryRecord {
+export interface RecordContext<E> {
+  target: Target<E>;
+  dlqTopic: string;
+  wakeTopic: (tier: RetryTier) => string;
+}
+
+/** The rows of one concluded claim: what it announces, wakes and buries goes out with its state. */
+export function toRecord<E>(work: Work<E>, conclusion: Conclusion, context: RecordContext<E>): DeliveryRecord {
+  const dueMs = dueOf(work, conclusion, context);
   return {
     attemptId: work.attemptId,
     eventId: work.plan.eventId,
@@ -15,10 +25,14 @@ export function toRecord<E>(work: Work<E>, conclusion: Conclusion, target: Targe
     state: conclusion.state,
     class: conclusion.class,
     code: conclusion.code,
-    delayMs: conclusion.delayMs,
+    dueMs,
     traceparent: work.span?.context.traceparent,
-    operations: conclusion.operations.map(toOperationRecord),
-    outbox: announcement(work, conclusion, target),
+    operations: conclusion.operations.map((operation) => toOperationRecord(work, operation)),
+    outbox: [
+      ...announcement(work, conclusion, context.target),
+      ...deadLetter(work, conclusion, context.dlqTopic),
+      ...wakeUp(work, conclusion, { dueMs, wakeTopic: context.wakeTopic }),
+    ],
   };
 }
 
@@ -29,27 +43,48 @@ export function toPartialRecord<E>(work: Work<E>, calls: readonly Call[]): Deliv
     eventId: work.plan.eventId,
     destination: work.plan.destination,
     state: 'in_flight',
-    operations: calls.map((call) => toOperationRecord({ operation: call.operation, state: call.verdict.state, call })),
+    operations: calls.map((call) => toOperationRecord(work, { operation: call.operation, state: call.verdict.state, call })),
     outbox: [],
   };
 }
 
-function toOperationRecord({ operation, state, call }: ConcludedOperation): OperationRecord {
-  const record: OperationRecord = { operationKey: operation.operationKey, state };
+/** When a request was sent that may have been executed and whose end nobody knows, by the database's clock. */
+function sentAtMs<E>(work: Work<E>, { operation, call }: ConcludedOperation): number | undefined {
+  return call?.verdict.doubtful ? databaseNowMs(work, call.startedAt) : operation.sentAtMs;
+}
+
+/** Of what waits, when it is tried again; of what is uncertain, when its absence begins to count. Whole milliseconds. */
+function dueOf<E>(work: Work<E>, conclusion: Conclusion, { target }: RecordContext<E>): number | undefined {
+  if (conclusion.state === 'waiting') return Math.ceil(databaseNowMs(work)) + (conclusion.delayMs ?? 0);
+  if (conclusion.state !== 'uncertain') return undefined;
+  const uncertain = conclusion.operations.filter(({ state }) => state === 'uncertain');
+  const sentMs = Math.max(...uncertain.map((operation) => sentAtMs(work, operation) ?? databaseNowMs(work)));
+  return Math.ceil(sentMs + target.timeoutMs + target.verification.maxExecutionMs + target.verification.searchLagMs);
+}
+
+function toOperationRecord<E>(work: Work<E>, concluded: ConcludedOperation): OperationRecord {
+  const { operation, state, call } = concluded;
+  const record: OperationRecord = {
+    operationKey: operation.operationKey,
+    state,
+    class: concluded.class,
+    code: concluded.code,
+    keepsSent: operation.sentAtMs !== undefined,
+  };
   if (call === undefined) return record;
-  const { outcome, verdict } = call;
-  if (outcome.kind === 'succeeded') record.ref = outcome.ref;
-  if (verdict.state === 'waiting') record.class = verdict.class;
-  if (verdict.state === 'waiting' || verdict.state === 'uncertain') record.code = verdict.code;
+  const { outcome } = call;
+  record.ref = refOf(outcome);
+  if (call.verdict.doubtful) record.sentAtMs = sentAtMs(work, concluded);
   record.requestHash = outcome.requestHash;
   record.mappingVersion = outcome.mappingVersion;
   record.call = toCallRecord(call);
   return record;
 }
 
-function toCallRecord({ outcome, ...call }: Call): CallRecord {
+function toCallRecord({ outcome, verdict, ...call }: Call): CallRecord {
   return {
     number: call.number,
+    spends: verdict.spends,
     startedAgoMs: performance.now() - call.startedAt,
     durationMs: call.durationMs,
     outcome: outcome.kind,
@@ -62,6 +97,9 @@ function toCallRecord({ outcome, ...call }: Call): CallRecord {
   };
 }
 
+const refOf = (outcome: Outcome | undefined): string | undefined =>
+  outcome?.kind === 'succeeded' || outcome?.kind === 'duplicate' ? outcome.ref : undefined;
+
 function announcement<E>(work: Work<E>, conclusion: Conclusion, target: Target<E>): OutboxRow[] {
   const { state } = conclusion;
   const final = state === 'delivered' || (state !== 'accepted' && isFinal(state));
@@ -69,12 +107,13 @@ function announcement<E>(work: Work<E>, conclusion: Conclusion, target: Target<E
   return target.resolved({
     event: work.event,
     plan: work.plan,
+    generation: work.generation,
     state,
     class: conclusion.class,
     code: conclusion.code,
     operations: reports(work, conclusion),
     resolvedAt: new Date(Math.round(databaseNowMs(work))),
-    trace: work.span.context satisfies TraceContext,
+    trace: work.span.context,
     record: work.received.receipt.record,
   });
 }
@@ -82,13 +121,65 @@ function announcement<E>(work: Work<E>, conclusion: Conclusion, target: Target<E
 function reports<E>(work: Work<E>, conclusion: Conclusion): OperationReport[] {
   return work.operations.map((operation) => {
     const after = conclusion.operations.find((one) => one.operation === operation);
-    const outcome = after?.call?.outcome;
     return {
       kind: operation.kind,
       operationKey: operation.operationKey,
       state: after?.state ?? operation.state,
-      ref: outcome?.kind === 'succeeded' ? (outcome.ref ?? operation.ref) : operation.ref,
-      attempts: after?.call?.number ?? operation.attempts,
+      ref: refOf(after?.call?.outcome) ?? operation.ref,
+      attempts: attemptsAfter(operation, after?.call),
     };
   });
+}
+
+const attemptsAfter = ({ attempts }: { attempts: number }, call: Call | undefined): number => attempts + (call?.verdict.spends ? 1 : 0);
+
+/** What a person must decide about. */
+function deadLetter<E>(work: Work<E>, conclusion: Conclusion, topic: string): OutboxRow[] {
+  if (conclusion.class === undefined || (conclusion.state !== 'dead' && conclusion.state !== 'expired')) return [];
+  const cause = conclusion.operations.find(({ state }) => state === conclusion.state);
+  const { record } = work.received.receipt;
+  return [
+    deadLetterRow({
+      topic,
+      key: record.key,
+      value: record.value,
+      eventId: work.plan.eventId,
+      destination: work.plan.destination,
+      operationKey: cause?.operation.operationKey,
+      attempts: cause && attemptsAfter(cause.operation, cause.call),
+      firstSeenAtMs: work.firstSeenMs,
+      deadlineAtMs: work.deadlineMs,
+      class: conclusion.class,
+      code: conclusion.code,
+      status: cause?.call?.outcome.status,
+      ref: work.plan.leadRef,
+      origin: originOf(record),
+      traceparent: work.trace.traceparent,
+      tracestate: work.trace.tracestate,
+    }),
+  ];
+}
+
+function wakeUp<E>(
+  work: Work<E>,
+  { state, delayMs = 0 }: Conclusion,
+  { dueMs, wakeTopic }: { dueMs?: number; wakeTopic: (tier: RetryTier) => string },
+): OutboxRow[] {
+  const tier = tierFor(delayMs);
+  if (state !== 'waiting' || tier === undefined) return [];
+  const { record } = work.received.receipt;
+  return [
+    wakeRow({
+      topic: wakeTopic(tier),
+      key: record.key,
+      value: record.value,
+      eventId: work.plan.eventId,
+      destination: work.plan.destination,
+      notBeforeMs: dueMs,
+      deadlineAtMs: work.deadlineMs,
+      origin: originOf(record),
+      traceparent: work.trace.traceparent,
+      tracestate: work.trace.tracestate,
+    }),
+  ];
 }

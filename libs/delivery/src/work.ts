@@ -1,13 +1,19 @@
 import type { OperationState } from '#contracts';
 import type { Received } from '#messaging';
 import type { Span } from '#runtime';
+import type { KnownContact } from './contacts/contacts.js';
+import type { Permit } from './permits/permit.js';
 import type { PlannedDelivery, PlannedOperation } from './target.js';
 
 /** What the last call of an operation left in its row. */
 export interface OperationWork extends PlannedOperation {
   state: OperationState;
-  /** Calls recorded so far. */
+  /** Calls recorded so far that counted. */
   attempts: number;
+  /** Those before the last approved item. */
+  attemptsBefore: number;
+  /** When the last call began that may have been executed and whose end nobody knows: epoch milliseconds of the database's clock. */
+  sentAtMs?: number;
   ref?: string;
   /** Pinned by the first recorded call. */
   requestHash?: string;
@@ -34,6 +40,10 @@ export interface Work<E> {
   /** When the row's lease or reservation was last written. */
   leasedAt: number;
   deadlineAt: number;
+  /** The same and when the delivery was first seen here, both in epoch milliseconds by the row. */
+  deadlineMs: number;
+  firstSeenMs: number;
+  generation: number;
   /** The database's clock at the claim, in epoch milliseconds, and when that was. */
   clockMs: number;
   clockAt: number;
@@ -41,13 +51,23 @@ export interface Work<E> {
   lost: boolean;
   /** The one delivery that may be sent while its target is paused. */
   probe: boolean;
-  /** Its receipt was settled by an earlier outcome: it lives on in memory alone. */
-  retry: boolean;
+  /** Its record came on a replay topic: it goes behind everything live. */
+  readonly replayed: boolean;
+  /** What an approved item allows, until it has been claimed. */
+  permit?: Permit;
+  /** What is known of the person's record; this delivery is the one that may write it. */
+  contact?: KnownContact;
   /** Every operation is as new: what is sent now is attempt 1 and belongs to the caller's trace. */
   first: boolean;
   trace: FirstTrace;
   span?: Span;
 }
+
+/** Records there wake a row at its time. */
+export const isRetryTopic = (topic: string): boolean => topic.includes('.retry.');
+
+/** Approved items alone travel on such a topic. */
+export const isReplayTopic = (topic: string): boolean => topic.endsWith('.replay');
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -60,24 +80,27 @@ export function newWork<E>(received: Received<E>, event: E, plan: PlannedDeliver
     event,
     plan,
     attemptId: crypto.randomUUID(),
-    operations: plan.operations.map((operation) => ({ ...operation, state: 'pending', attempts: 0 })),
+    operations: plan.operations.map((operation) => ({ ...operation, state: 'pending', attempts: 0, attemptsBefore: 0 })),
     takenAt: now,
     leaseUntil: 0,
     leasedAt: 0,
     deadlineAt: Number.POSITIVE_INFINITY,
+    deadlineMs: plan.deadlineAt.getTime(),
+    firstSeenMs: 0,
+    generation: 1,
     clockMs: 0,
     clockAt: now,
     lost: false,
     probe: false,
-    retry: false,
+    replayed: isReplayTopic(received.receipt.record.topic),
     first: true,
     trace: {},
   };
 }
 
-/** The database's time now, in epoch milliseconds: its clock at the claim plus what has passed since. */
-export function databaseNowMs(work: Work<unknown>): number {
-  return work.clockMs + (performance.now() - work.clockAt);
+/** The database's time at a moment of `performance.now()` (default: now), in epoch milliseconds: its clock at the claim plus the difference. */
+export function databaseNowMs(work: Work<unknown>, at = performance.now()): number {
+  return work.clockMs + (at - work.clockAt);
 }
 
 /** Order in which rows are locked, the same in every statement. */

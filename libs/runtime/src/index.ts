@@ -1,5 +1,6 @@
 export { type CoalesceOptions, type Coalescer, CoalescerFull, coalesce } from './coalesce.js';
 export { ConfigError, type ConfigProblem } from './config/config-error.js';
+export { describeIssues } from './config/describe-issues.js';
 export { loadAll, loadEnv } from './config/env.js';
 export {
   baseEnv,
@@ -40,7 +41,7 @@ export { metrics, registry } from './metrics/metrics.js';
 export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
 export { KeyRing } from './sealing/key-ring.js';
 export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';
-export { type CrashPoint, crashPoint, crashPoints } from './service/crash-points.js';
+export { type CrashPoint, crashPoint, crashPointSoon, crashPoints } from './service/crash-points.js';
 export type { Stoppable } from './service/drain.js';
 export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
 export { loadSite, parseSite } from './site/load-site.js';
@@ -57,7 +58,7 @@ export type {
   SourceConfig,
   UpdateConfig,
 } from './site/site.js';
-export { siteJsonSchema } from './site/site-schema.js';
+export { duration, siteJsonSchema } from './site/site-schema.js';
 export type { Attributes, AttributeValue, Span, SpanKind, SpanOptions } from './telemetry/span.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';
 export { parseTraceContext, type TraceContext } from './telemetry/trace-context.js';

@@ -108,6 +108,7 @@ const plan = (event: LeadAccepted): PlannedDelivery => ({
   operations: [{ kind: 'lead', operationKey: `${event.event_id}:bench:lead` }],
   needsVault: false,
   test: false,
+  attempts: 4,
 });
 
 async function fill({ kafka, topic, codec, total }: Bench): Promise<void> {

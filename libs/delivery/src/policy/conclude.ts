@@ -2,11 +2,12 @@ import { type DeliveryState, deliveryState, type FailureClass, isFinal, type Ope
 import type { Outcome } from '../outcome.js';
 import type { OperationWork } from '../work.js';
 import type { Verdict } from './decide.js';
+import { type Limit, runOut } from './run-out.js';
 
 /** One finished call and its judgement. Times in milliseconds of `performance.now()`. */
 export interface Call {
   operation: OperationWork;
-  /** 1-indexed. */
+  /** 1-indexed; calls that spend no attempt share the number of the next one. */
   number: number;
   outcome: Outcome;
   verdict: Verdict;
@@ -16,12 +17,20 @@ export interface Call {
   spanId: string;
 }
 
-/** Why the operations that were not called will not be: `erased` (the vault row is gone), `expired` (past the deadline), or later again. */
-export type Rest = 'again' | 'erased' | 'expired';
+/**
+ * What becomes of the operations that were not called: later again, or never. `code` says why not now, where it was not the turn of the
+ * operation before. `ended`: it may not be sent any more. `run_out`: a limit is reached.
+ */
+export type Rest =
+  | { kind: 'later'; delayMs: number; code?: string }
+  | { kind: 'ended'; state: 'erased' | 'discarded'; code: string }
+  | { kind: 'run_out'; limit: Limit };
 
 export interface ConcludedOperation {
   operation: OperationWork;
   state: OperationState;
+  class?: FailureClass;
+  code?: string;
   call?: Call;
 }
 
@@ -31,33 +40,93 @@ export interface Conclusion {
   operations: ConcludedOperation[];
   class?: FailureClass;
   code?: string;
-  /** Until the next attempt; for `waiting`, and 0 for `pending`: what was not called is due at once. */
+  /** Until the next attempt; for `waiting` alone. */
   delayMs?: number;
 }
 
+/** What is known of a destination beside its calls. */
+export interface ConcludeContext {
+  canLookUp(kind: string): boolean;
+}
+
+interface Ended {
+  operations: readonly OperationWork[];
+  calls: readonly Call[];
+  rest: Rest;
+  context: ConcludeContext;
+}
+
 /** What one claim of a delivery came to: each called operation by its verdict, the open rest by `rest`, the delivery by its worst. */
-export function conclude(operations: readonly OperationWork[], calls: readonly Call[], rest: Rest): Conclusion {
+export function conclude({ operations, calls, rest, context }: Ended): Conclusion {
+  const last = calls.at(-1);
+  const stopped = last !== undefined && last.verdict.state !== 'succeeded' ? last : undefined;
+  const doubt = operations.some((operation) => !isFinal(operation.state) && inDoubt(operation, context));
   const changed: ConcludedOperation[] = [];
   const states = operations.map((operation) => {
     const call = calls.find((one) => one.operation === operation);
     if (call === undefined && isFinal(operation.state)) return operation.state;
-    const state = call?.verdict.state ?? stateOfRest(rest);
-    changed.push({ operation, state, call });
-    return state;
+    const isNext = stopped === undefined && changed.every((one) => one.call !== undefined);
+    const after = call === undefined ? uncalled(operation, { stopped, rest, isNext, doubt, context }) : called(call);
+    changed.push(after);
+    return after.state;
   });
   const state = deliveryState(states);
-  return { state, operations: changed, ...reason(state, calls, rest) };
+  const cause = changed.find((one) => (state === 'delivered' ? 'succeeded' : state) === one.state);
+  const reason = state === 'delivered' ? {} : { class: cause?.class, code: cause?.code };
+  return { state, operations: changed, ...reason, ...(state === 'waiting' ? { delayMs: delayOf(stopped, rest) } : {}) };
 }
 
-function stateOfRest(rest: Rest): OperationState {
-  return rest === 'again' ? 'pending' : rest;
+function called(call: Call): ConcludedOperation {
+  const { verdict, operation } = call;
+  return {
+    operation,
+    call,
+    state: verdict.state,
+    class: 'class' in verdict ? verdict.class : undefined,
+    code: 'code' in verdict ? verdict.code : undefined,
+  };
 }
 
-function reason(state: DeliveryState, calls: readonly Call[], rest: Rest): Pick<Conclusion, 'class' | 'code' | 'delayMs'> {
-  if (state === 'pending') return { delayMs: 0 };
-  if (state === 'expired' && rest === 'expired') return { class: 'deadline_exceeded', code: 'deadline' };
-  const verdict = calls.at(-1)?.verdict;
-  if (verdict?.state === 'uncertain') return { code: verdict.code };
-  if (verdict?.state === 'waiting') return { class: verdict.class, code: verdict.code, delayMs: verdict.delayMs };
-  return {};
+interface Uncalled {
+  stopped?: Call;
+  rest: Rest;
+  /** Nothing before it stands in its way. */
+  isNext: boolean;
+  /** Some operation has to be looked up before the rest is given up. */
+  doubt: boolean;
+  context: ConcludeContext;
+}
+
+/**
+ * What stands behind an operation that did not succeed keeps its turn; it shares the end of one whose time or data is gone. What may have
+ * reached the destination is looked up before anything is given up, and the rest keeps its turn meanwhile.
+ */
+function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, context }: Uncalled): ConcludedOperation {
+  const pending: ConcludedOperation = { operation, state: 'pending' };
+  if (stopped !== undefined) {
+    const { state } = stopped.verdict;
+    return state === 'erased' || state === 'expired' ? { operation, state } : pending;
+  }
+  if (rest.kind === 'later') return isNext ? { operation, state: 'waiting', code: rest.code } : pending;
+  if (rest.kind === 'run_out' && rest.limit === 'attempts') {
+    // The calls of the first are used up; the others have had none.
+    return isNext ? ranOut(operation, 'attempts', inDoubt(operation, context)) : pending;
+  }
+  if (doubt && !inDoubt(operation, context)) return pending;
+  if (rest.kind === 'ended') return { operation, state: doubt ? 'uncertain' : rest.state, code: rest.code };
+  return ranOut(operation, rest.limit, doubt);
+}
+
+const ranOut = (operation: OperationWork, limit: Limit, doubtful: boolean): ConcludedOperation => ({
+  operation,
+  code: limit,
+  ...runOut(limit, { doubtful, canLookUp: true }),
+});
+
+const inDoubt = (operation: OperationWork, { canLookUp }: ConcludeContext): boolean =>
+  operation.sentAtMs !== undefined && canLookUp(operation.kind);
+
+function delayOf(stopped: Call | undefined, rest: Rest): number {
+  if (stopped?.verdict.state === 'waiting') return stopped.verdict.delayMs;
+  return rest.kind === 'later' ? rest.delayMs : 0;
 }

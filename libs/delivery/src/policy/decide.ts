@@ -1,58 +1,97 @@
 import type { FailureClass } from '#contracts';
+import type { AuthScope } from '../destination/control.js';
 import type { Outcome } from '../outcome.js';
+import type { Backoff } from '../target.js';
 import { fullJitterMs } from './backoff.js';
+import { type Limit, runOut } from './run-out.js';
 
 export interface DecideContext {
-  /** Repeating the same request with the same key has no second effect. */
-  nativeIdempotency: boolean;
-  /** Calls made for this operation, the judged one included. */
+  /** Repeating the same request has no second effect. */
+  repeatable: boolean;
+  /** The destination can be asked for a record of this kind. */
+  canLookUp: boolean;
+  /** An earlier call of this operation may have been executed, and nobody knows. */
+  doubtful: boolean;
+  /** Calls that counted since the last approval, the judged one included. */
   attempt: number;
+  /** So many at most. */
+  attempts: number;
+  /** Until the deadline, in milliseconds. */
+  leftMs: number;
+  /** The call was made to find out whether its destination is back. */
+  probe: boolean;
+  /** Of an `auth` outcome: whom it concerns. */
+  authScope?: AuthScope;
+  backoff: Backoff;
   /** 0 ≤ random < 1. */
   random: number;
 }
 
+/** `spends`: the call counts against the policy's attempts. `doubtful`: it may have been executed. */
+interface Judged {
+  spends: boolean;
+  doubtful: boolean;
+}
+
 /** What becomes of an operation after a call. `delayMs` runs until the next attempt. */
-export type Verdict =
-  | { state: 'succeeded'; ref?: string }
-  | { state: 'erased' }
-  | { state: 'uncertain'; code: string }
-  | { state: 'waiting'; code: string; class?: FailureClass; delayMs: number };
+export type Verdict = Judged &
+  (
+    | { state: 'succeeded'; ref?: string }
+    | { state: 'erased' }
+    | { state: 'waiting'; code: string; delayMs: number }
+    | { state: 'uncertain'; code: string }
+    | { state: 'dead'; class: FailureClass; code: string }
+    | { state: 'expired'; class: FailureClass; code: string }
+  );
 
 /**
- * Judges one call. This step's policy: what may be repeated safely waits and holds up its destination, what may have happened once and
- * cannot be repeated is `uncertain` and never sent again by itself. Attempts, dead letters and holds come with the failure engine; until
- * then nothing ends without its effect, refusals by the destination included.
+ * Judges one call. What may have happened and cannot be repeated is `uncertain`; what is refused for good is dead; the rest waits, unless
+ * one of its limits is reached. Throttling, a destination that refuses all of us, and a probe spend no attempt.
  */
 export function decide(outcome: Outcome, context: DecideContext): Verdict {
   switch (outcome.kind) {
     case 'succeeded':
-      return { state: 'succeeded', ref: outcome.ref };
+    case 'duplicate':
+      return { state: 'succeeded', ref: outcome.ref, spends: true, doubtful: false };
     case 'erased':
-      return { state: 'erased' };
+      return { state: 'erased', spends: false, doubtful: false };
     case 'permanent':
-      return { state: 'waiting', code: outcome.code, class: outcome.class, delayMs: delayMs(outcome, context) };
+      return { state: 'dead', class: outcome.class, code: outcome.code, spends: true, doubtful: false };
+    case 'auth':
+      if (context.authScope === 'lead') return { state: 'dead', class: 'auth', code: outcome.code, spends: true, doubtful: false };
+      return again(outcome, context, { spends: false, doubtful: false });
     case 'throttled':
-      return { state: 'waiting', code: outcome.code, delayMs: delayMs(outcome, context) };
+      return again(outcome, context, { spends: false, doubtful: false });
     case 'transient':
     case 'uncertain': {
-      const repeatable = context.nativeIdempotency || (outcome.kind === 'transient' && outcome.provablyNotExecuted);
-      if (!repeatable) return { state: 'uncertain', code: outcome.code };
-      return { state: 'waiting', code: outcome.code, delayMs: delayMs(outcome, context) };
+      const doubtful = outcome.kind === 'uncertain' || !outcome.provablyNotExecuted;
+      const judged = { spends: !context.probe, doubtful };
+      if (doubtful && !context.repeatable) return { ...judged, state: 'uncertain', code: outcome.code };
+      return again(outcome, context, judged);
     }
   }
 }
 
-/**
- * The longest a destination can make its group wait by asking. Until holds have a state of their own the whole group waits with the delivery,
- * and one mistaken `Retry-After` of an hour would cost every lead behind it its deadline.
- */
-const longestAskedMs = 300_000;
+type Unfinished = Extract<Outcome, { kind: 'auth' | 'throttled' | 'transient' | 'uncertain' }>;
 
-/**
- * What the destination asked for, at most five minutes, plus up to a second so that waiting callers do not return together; our own backoff
- * where longer.
- */
-function delayMs({ afterMs = 0 }: Outcome, { attempt, random }: DecideContext): number {
+function again(outcome: Unfinished, context: DecideContext, judged: Judged): Verdict {
+  const delayMs = delayOf(outcome, context);
+  const limit = limitReached(context, { spends: judged.spends, delayMs });
+  if (limit === undefined) return { ...judged, state: 'waiting', code: outcome.code, delayMs };
+  const doubtful = judged.doubtful || context.doubtful;
+  return { ...judged, ...runOut(limit, { doubtful, canLookUp: context.canLookUp }), code: outcome.code };
+}
+
+function limitReached(context: DecideContext, { spends, delayMs }: { spends: boolean; delayMs: number }): Limit | undefined {
+  if (delayMs >= context.leftMs) return 'deadline';
+  return spends && context.attempt >= context.attempts ? 'attempts' : undefined;
+}
+
+/** The longest a destination can make one lead wait by asking: an hour. A whole destination that asks for longer is held back by its state. */
+const longestAskedMs = 3_600_000;
+
+/** What the destination asked for plus up to a second, so that waiting callers do not return together; our own back-off where longer. */
+function delayOf({ afterMs = 0 }: Unfinished, { backoff, attempt, random }: DecideContext): number {
   const asked = afterMs > 0 ? Math.ceil(Math.min(afterMs, longestAskedMs)) + Math.floor(random * 1_000) : 0;
-  return Math.max(asked, fullJitterMs(attempt, random));
+  return Math.max(asked, fullJitterMs(backoff, attempt, random));
 }

@@ -2,6 +2,7 @@ import type { OperationState } from '#contracts';
 import { type Column, columnValues, type Database, unnestColumns } from '#runtime';
 import type { PlannedOperation } from '../target.js';
 import { byRowOrder, type Work } from '../work.js';
+import { applyClaim, type ClaimedRow, reopen, type Taken } from './claimed.js';
 
 /** What a claim met. */
 export type ClaimResult =
@@ -9,22 +10,10 @@ export type ClaimResult =
   | { kind: 'claimed' }
   /** Another claim holds it, or held it and is waited for by the sweeper. */
   | { kind: 'leased' }
-  | { kind: 'not_due'; waitMs: number }
+  /** `pending`: another process keeps it in memory while its target is paused, for so long at most. */
+  | { kind: 'not_due'; state: 'pending' | 'waiting'; waitMs: number }
   /** Ended, or waiting for something other than its time: no record changes it. */
   | { kind: 'closed'; state: OperationState };
-
-interface ClaimRow {
-  attempt_id: string;
-  claims: number | null;
-  left_ms: number | null;
-  now_ms: number;
-  operation_keys: string[] | null;
-  traceparent: string | null;
-  tracestate: string | null;
-  last_traceparent: string | null;
-  /** [state, milliseconds until due] of a row that was not claimed. */
-  met: [OperationState, number] | null;
-}
 
 const deliveryColumns: readonly Column<Work<unknown>>[] = [
   ['attempt_id', 'uuid', (work) => work.attemptId],
@@ -40,6 +29,12 @@ const deliveryColumns: readonly Column<Work<unknown>>[] = [
   ['record_key', 'bytea', (work) => work.received.receipt.record.key],
   ['event', 'bytea', (work) => work.received.receipt.record.value],
 ];
+
+interface ClaimRow extends ClaimedRow {
+  claims: number | null;
+  /** [state, milliseconds until due] of a row that was not claimed. */
+  met: [OperationState, number] | null;
+}
 
 interface NewOperation {
   work: Work<unknown>;
@@ -75,7 +70,7 @@ claimed AS (
       claims = d.claims + 1, updated_at = excluded.updated_at
   WHERE (d.attempt_id = excluded.attempt_id AND d.state IN ('in_flight', 'pending'))
      OR (d.state IN ('pending', 'waiting') AND coalesce(d.next_attempt_at, '-infinity') <= excluded.claimed_at)
-  RETURNING d.attempt_id, d.claims, d.deadline_at, d.operation_keys, d.traceparent, d.tracestate, d.last_traceparent
+  RETURNING d.attempt_id, d.claims, d.deadline_at, d.claimed_at, d.generation, d.operation_keys, d.traceparent, d.tracestate, d.last_traceparent
 ),
 opened AS (
   INSERT INTO operation (operation_key, event_id, destination, kind, state, attempt_id, updated_at)
@@ -85,36 +80,17 @@ opened AS (
   ON CONFLICT (operation_key) DO NOTHING
 )
 SELECT attempt_id, claims, (extract(epoch FROM deadline_at - now) * 1000)::float8 AS left_ms, (extract(epoch FROM now) * 1000)::float8 AS now_ms,
+    CASE WHEN claims > 1 THEN (extract(epoch FROM claimed_at) * 1000)::float8 END AS first_seen_ms, CASE WHEN claims > 1 THEN generation END AS generation,
     CASE WHEN claims > 1 THEN operation_keys END AS operation_keys, CASE WHEN claims > 1 THEN traceparent END AS traceparent,
     CASE WHEN claims > 1 THEN tracestate END AS tracestate, CASE WHEN claims > 1 THEN last_traceparent END AS last_traceparent,
     NULL::json AS met
 FROM claimed, clock
 UNION ALL
-SELECT attempt_id, NULL, NULL, (extract(epoch FROM now) * 1000)::float8, NULL, NULL, NULL, NULL,
+SELECT attempt_id, NULL, NULL, (extract(epoch FROM now) * 1000)::float8, NULL, NULL, NULL, NULL, NULL, NULL,
     (SELECT json_build_array(d.state, ceil(extract(epoch FROM d.next_attempt_at - now) * 1000)) FROM delivery d
       WHERE d.event_id = i.event_id AND d.destination = i.destination)
 FROM input i, clock
 WHERE (attempt_id IN (SELECT attempt_id FROM claimed)) IS NOT TRUE`;
-
-/** Marks the operations of deliveries that were taken over, and reads what earlier claims left in them: their lease is ours by now. */
-const reopenSql = `
-WITH reopened AS (
-  UPDATE operation o SET state = 'in_flight', attempt_id = i.attempt_id, updated_at = clock_now()
-  FROM unnest($1::text[], $2::uuid[]) AS i(operation_key, attempt_id)
-  WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting')
-)
-SELECT operation_key, kind, state, attempts, destination_ref, request_hash, mapping_version FROM operation
-WHERE operation_key = ANY ($1::text[])`;
-
-interface ReopenRow {
-  operation_key: string;
-  kind: string;
-  state: OperationState;
-  attempts: number;
-  destination_ref: string | null;
-  request_hash: string | null;
-  mapping_version: number | null;
-}
 
 /** Claims one batch; no two works of it may be the same delivery. What was claimed has its lease, clock, deadline and operations filled in. */
 export async function claimBatch<E>(db: Database, works: readonly Work<E>[], leaseMs: number): Promise<ClaimResult[]> {
@@ -122,7 +98,7 @@ export async function claimBatch<E>(db: Database, works: readonly Work<E>[], lea
   const startedAt = performance.now();
   const rows = await db.sql<ClaimRow>('delivery.claim', claimSql, claimValues(sorted, leaseMs));
   const byAttempt = new Map(rows.map((row) => [row.attempt_id, row]));
-  const again: { work: Work<E>; row: ClaimRow }[] = [];
+  const again: Taken<E>[] = [];
   for (const work of works) {
     const row = byAttempt.get(work.attemptId);
     if (!row?.claims) continue;
@@ -138,49 +114,12 @@ function claimValues(works: readonly Work<unknown>[], leaseMs: number): unknown[
   return [...columnValues(deliveryColumns, works), ...columnValues(operationColumns, operations), leaseMs];
 }
 
-function applyClaim(work: Work<unknown>, row: ClaimRow, { startedAt, leaseMs }: { startedAt: number; leaseMs: number }): void {
-  const now = performance.now();
-  // The lease began in the database somewhere between the two: the earlier end is the safe one.
-  work.leasedAt = startedAt;
-  work.leaseUntil = startedAt + leaseMs;
-  work.deadlineAt = now + (row.left_ms ?? 0);
-  work.clockMs = row.now_ms;
-  work.clockAt = now;
-  work.lost = false;
-  if (row.claims === 1) return;
-  work.trace = {
-    traceparent: row.traceparent ?? undefined,
-    tracestate: row.tracestate ?? undefined,
-    previous: row.last_traceparent ?? undefined,
-  };
-}
-
-async function reopen<E>(db: Database, again: { work: Work<E>; row: ClaimRow }[]): Promise<void> {
-  const keys = again.flatMap(({ row }) => row.operation_keys ?? []);
-  const attempts = again.flatMap(({ work, row }) => (row.operation_keys ?? []).map(() => work.attemptId));
-  const rows = await db.sql<ReopenRow>('delivery.reopen', reopenSql, [keys, attempts]);
-  const byKey = new Map(rows.map((row) => [row.operation_key, row]));
-  for (const { work, row } of again) {
-    const kept = (row.operation_keys ?? []).map((key) => byKey.get(key)).filter((operation) => operation !== undefined);
-    work.operations = kept.map((operation) => ({
-      kind: operation.kind,
-      operationKey: operation.operation_key,
-      state: operation.state,
-      attempts: operation.attempts,
-      ref: operation.destination_ref ?? undefined,
-      requestHash: operation.request_hash ?? undefined,
-      mappingVersion: operation.mapping_version ?? undefined,
-    }));
-    work.first = work.operations.every((operation) => operation.attempts === 0);
-  }
-}
-
 function resultOf(row: ClaimRow | undefined): ClaimResult {
   if (row?.claims) return { kind: 'claimed' };
   // Inserted by another claim at this very moment.
   if (!row?.met) return { kind: 'leased' };
   const [state, waitMs] = row.met;
   if (state === 'in_flight') return { kind: 'leased' };
-  if (state === 'pending' || state === 'waiting') return { kind: 'not_due', waitMs: Math.max(waitMs, 1) };
+  if (state === 'pending' || state === 'waiting') return { kind: 'not_due', state, waitMs: Math.max(waitMs, 1) };
   return { kind: 'closed', state };
 }

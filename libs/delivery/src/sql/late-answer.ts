@@ -1,6 +1,7 @@
 import { type DeliveryState, deliveryState, type OperationState } from '#contracts';
 import { insertOutbox } from '#messaging';
 import type { Database, Tx } from '#runtime';
+import { wakeRow } from '../wake-row.js';
 import type { DeliveryRecord } from './record.js';
 
 /** What a record that lost its compare-and-set found. */
@@ -15,6 +16,11 @@ interface DeliveryRow {
   state: DeliveryState;
   attempt_id: string | null;
   operation_keys: string[];
+  record_key: Buffer | null;
+  event: Buffer;
+  deadline_ms: number;
+  traceparent: string | null;
+  tracestate: string | null;
 }
 
 interface OperationRow {
@@ -25,9 +31,10 @@ interface OperationRow {
 
 /**
  * An answer whose lease was over. Its calls are in `attempt` already; a reference it brought settles the operation all the same, whatever
- * state it was left in, unless another claim is at work on it, which gets the same answer for the same key.
+ * state it was left in, unless another claim is at work on it, which gets the same answer for the same key. What is left to do of the
+ * delivery is woken on `wakeTopic`.
  */
-export function settleLate(db: Database, record: DeliveryRecord): Promise<LateAnswer> {
+export function settleLate(db: Database, record: DeliveryRecord, wakeTopic: string): Promise<LateAnswer> {
   return db.transaction(async (tx) => {
     const delivery = await lockDelivery(tx, record);
     if (delivery === undefined) return { kind: 'kept', secondReference: [] };
@@ -38,7 +45,7 @@ export function settleLate(db: Database, record: DeliveryRecord): Promise<LateAn
     const proved = operations.filter((row) => row.state !== 'succeeded' && answers.get(row.operation_key)?.state === 'succeeded');
     if (delivery.state === 'in_flight' || proved.length === 0) return { kind: 'kept', secondReference };
     for (const row of proved) await succeed(tx, row, answers.get(row.operation_key)?.ref);
-    await conclude(tx, record, operations);
+    await conclude(tx, { record, delivery, operations, wakeTopic });
     return { kind: 'applied', secondReference };
   });
 }
@@ -49,7 +56,9 @@ const differs = (row: OperationRow, ref: string | undefined): boolean =>
 async function lockDelivery(tx: Tx, record: DeliveryRecord): Promise<DeliveryRow | undefined> {
   const [row] = await tx.sql<DeliveryRow>(
     'late.delivery',
-    'SELECT state, attempt_id, operation_keys FROM delivery WHERE event_id = $1 AND destination = $2 FOR UPDATE',
+    `SELECT state, attempt_id, operation_keys, record_key, event, traceparent, tracestate,
+       (extract(epoch FROM deadline_at) * 1000)::float8 AS deadline_ms
+     FROM delivery WHERE event_id = $1 AND destination = $2 FOR UPDATE`,
     [record.eventId, record.destination],
   );
   return row;
@@ -72,15 +81,33 @@ async function succeed(tx: Tx, row: OperationRow, ref: string | undefined): Prom
   );
 }
 
-async function conclude(tx: Tx, record: DeliveryRecord, operations: readonly OperationRow[]): Promise<void> {
-  const state = deliveryState(operations.map((row) => row.state));
-  const delivered = state === 'delivered';
+interface Settled {
+  record: DeliveryRecord;
+  delivery: DeliveryRow;
+  operations: readonly OperationRow[];
+  wakeTopic: string;
+}
+
+/** Only the record that found all done brought the announcement; otherwise the next claim goes on, or finds nothing left and announces. */
+async function conclude(tx: Tx, { record, delivery, operations, wakeTopic }: Settled): Promise<void> {
+  const worst = deliveryState(operations.map((row) => row.state));
+  const announced = worst === 'delivered' && record.state === 'delivered';
+  const open = worst === 'delivered' || worst === 'pending' || worst === 'waiting';
+  const state = announced ? 'delivered' : open ? 'waiting' : worst;
   await tx.sql(
     'late.conclude',
-    `UPDATE delivery SET state = $3, attempt_id = NULL, updated_at = clock_now(), class = CASE WHEN $4 THEN NULL ELSE class END,
-       code = CASE WHEN $4 THEN NULL ELSE code END, next_attempt_at = CASE WHEN $4 THEN NULL ELSE next_attempt_at END
+    `UPDATE delivery SET state = $3, attempt_id = NULL, lease_until = NULL, updated_at = clock_now(), class = CASE WHEN $4 THEN NULL ELSE class END,
+       code = CASE WHEN $4 THEN NULL ELSE code END,
+       next_attempt_at = CASE WHEN $3 = 'waiting' THEN clock_now() WHEN NOT $4 THEN next_attempt_at END
      WHERE event_id = $1 AND destination = $2`,
-    [record.eventId, record.destination, state, delivered],
+    [record.eventId, record.destination, state, open],
   );
-  if (delivered && record.state === 'delivered') await insertOutbox(tx, record.outbox);
+  if (announced) await insertOutbox(tx, record.outbox);
+  else if (open) await insertOutbox(tx, [wakeOf(record, delivery, wakeTopic)]);
+}
+
+function wakeOf({ eventId, destination }: DeliveryRecord, row: DeliveryRow, topic: string) {
+  const { record_key: key, event: value, deadline_ms: deadlineAtMs, traceparent, tracestate } = row;
+  const trace = { traceparent: traceparent ?? undefined, tracestate: tracestate ?? undefined };
+  return wakeRow({ topic, key, value, eventId, destination, deadlineAtMs, ...trace });
 }

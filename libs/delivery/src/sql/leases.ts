@@ -23,8 +23,8 @@ released AS (
   RETURNING d.attempt_id
 ),
 operations AS (
-  UPDATE operation o SET state = 'pending', sending_at = NULL, updated_at = now
-  FROM unnest($5::uuid[], $6::text[]) AS i(attempt_id, operation_key), clock
+  UPDATE operation o SET state = 'pending', sending_at = CASE WHEN i.keeps_sent THEN o.sending_at END, updated_at = now
+  FROM unnest($5::uuid[], $6::text[], $7::boolean[]) AS i(attempt_id, operation_key, keeps_sent), clock
   WHERE o.operation_key = i.operation_key AND o.state = 'in_flight' AND (i.attempt_id IN (SELECT attempt_id FROM released)) IS TRUE
 )
 SELECT attempt_id FROM released`;
@@ -53,16 +53,20 @@ export function renew(db: Database, works: Held, leaseMs: number): Promise<Set<s
   return answered(db.sql('delivery.renew', renewSql, [...identity(sorted), leaseMs]));
 }
 
-/** Gives claims back before anything was sent: `pending` again, no attempt counted, reserved for this process for one lease. */
+/**
+ * Gives claims back before anything was sent: `pending` again, no attempt counted, reserved for this process for one lease. A mark is taken
+ * away, unless it is that of an earlier call which may have been executed.
+ */
 export function release(db: Database, works: Held, leaseMs: number): Promise<Set<string>> {
   const sorted = [...works].sort(byRowOrder);
-  const operations = sorted.flatMap((work) => work.operations.map(({ operationKey }) => ({ work, operationKey })));
+  const operations = sorted.flatMap((work) => work.operations.map((operation) => ({ work, operation })));
   return answered(
     db.sql('delivery.release', releaseSql, [
       ...identity(sorted),
       leaseMs,
       operations.map(({ work }) => work.attemptId),
-      operations.map(({ operationKey }) => operationKey),
+      operations.map(({ operation }) => operation.operationKey),
+      operations.map(({ operation }) => operation.sentAtMs !== undefined),
     ]),
   );
 }

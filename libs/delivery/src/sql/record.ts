@@ -5,6 +5,8 @@ import { type Column, columnValues, type Database, unnestColumns } from '#runtim
 /** What one call came to, as it is kept. */
 export interface CallRecord {
   number: number;
+  /** It counts against the policy's attempts. */
+  spends: boolean;
   /** How long ago the call began, in milliseconds: the row gets the database's time. */
   startedAgoMs: number;
   durationMs: number;
@@ -26,6 +28,10 @@ export interface OperationRecord {
   code?: string;
   requestHash?: string;
   mappingVersion?: number;
+  /** When the call began that may have been executed and whose end nobody knows, epoch milliseconds of the database's clock. */
+  sentAtMs?: number;
+  /** An earlier call of that kind stands as it was, unless this one has its own: the key makes repeating it safe. */
+  keepsSent?: boolean;
   call?: CallRecord;
 }
 
@@ -38,8 +44,8 @@ export interface DeliveryRecord {
   state: DeliveryState;
   class?: FailureClass;
   code?: string;
-  /** Until the next attempt. Set for `waiting` alone. */
-  delayMs?: number;
+  /** Epoch milliseconds of the database's clock: the next attempt of what waits, the first lookup that counts of what is uncertain. */
+  dueMs?: number;
   /** Of the process span, for the link of a retry. */
   traceparent?: string;
   operations: OperationRecord[];
@@ -63,7 +69,7 @@ const deliveryColumns: readonly Column<DeliveryRecord>[] = [
   ['state', 'text', (record) => record.state],
   ['class', 'text', (record) => record.class],
   ['code', 'text', (record) => record.code],
-  ['delay_ms', 'float8', (record) => record.delayMs],
+  ['due_ms', 'float8', (record) => record.dueMs],
   ['traceparent', 'text', (record) => record.traceparent],
 ];
 
@@ -76,7 +82,10 @@ const operationColumns: readonly Column<Of<OperationRecord>>[] = [
   ['code', 'text', ({ item }) => item.code],
   ['request_hash', 'text', ({ item }) => item.requestHash],
   ['mapping_version', 'int4', ({ item }) => item.mappingVersion],
+  ['sent_ms', 'float8', ({ item }) => item.sentAtMs],
+  ['keeps_sent', 'bool', ({ item }) => item.keepsSent ?? false],
   ['called', 'bool', ({ item }) => item.call !== undefined],
+  ['spends', 'bool', ({ item }) => item.call?.spends ?? false],
 ];
 
 const callColumns: readonly Column<CallOf>[] = [
@@ -117,7 +126,7 @@ won AS (
   UPDATE delivery d
   SET state = i.state, class = i.class, code = i.code, updated_at = now,
       lease_until = CASE WHEN i.state = 'in_flight' THEN d.lease_until END,
-      next_attempt_at = now + i.delay_ms * interval '1 millisecond',
+      next_attempt_at = to_timestamp(i.due_ms / 1000),
       last_traceparent = coalesce(i.traceparent, d.last_traceparent)
   FROM ${unnestColumns('i', deliveryColumns)}, clock
   WHERE d.event_id = i.event_id AND d.destination = i.destination AND d.attempt_id = i.attempt_id AND d.state = 'in_flight'
@@ -129,9 +138,10 @@ done AS MATERIALIZED (
 operations AS (
   UPDATE operation o
   SET state = i.state, class = i.class, code = i.code, updated_at = now,
-      attempts = o.attempts + i.called::int, destination_ref = coalesce(i.ref, o.destination_ref),
+      attempts = o.attempts + i.spends::int, absences = CASE WHEN i.called THEN 0 ELSE o.absences END, destination_ref = coalesce(i.ref, o.destination_ref),
       request_hash = coalesce(o.request_hash, i.request_hash), mapping_version = coalesce(o.mapping_version, i.mapping_version),
-      sending_at = CASE WHEN i.state IN ('uncertain', 'succeeded') THEN o.sending_at END
+      sending_at = CASE WHEN i.sent_ms IS NOT NULL THEN to_timestamp(i.sent_ms / 1000)
+        WHEN i.keeps_sent OR i.state IN ('uncertain', 'succeeded') THEN o.sending_at END
   FROM done i, clock
   WHERE o.operation_key = i.operation_key AND i.won
 ),

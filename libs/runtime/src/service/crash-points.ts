@@ -27,6 +27,10 @@ const still = new Int32Array(new SharedArrayBuffer(4));
  */
 export const crashPoint: (point: CrashPoint) => void = wanted === undefined ? () => {} : standStillAt(wanted);
 
+/** The same once what was asked of the sockets in this turn has left, and before any answer is read. */
+export const crashPointSoon: (point: CrashPoint) => void =
+  wanted === undefined ? () => {} : (point) => void setImmediate(() => crashPoint(point));
+
 function standStillAt(text: string): (point: CrashPoint) => void {
   const [name, times] = text.split(':');
   let left = Number(times ?? 1);
