@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { type OperationState, operationKey } from '#contracts';
-import { type StoredDelivery, Sweeper, type SweeperOptions, type VerifiedTarget } from '#delivery';
-import { createLogger, type Database, newEventId, newLeadRef } from '#runtime';
+import { type StoredDelivery, Sweeper, type SweeperOptions, type VerifiedTarget, Verifier, type VerifierOptions } from '#delivery';
+import { createLogger, type Database, newEventId, newLeadRef, startTelemetry } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { openDeliveryDatabase } from './delivery-rig.js';
 
@@ -175,3 +175,14 @@ export const outcomesOf = async (db: Database): Promise<string[]> =>
   (await db.sql<{ outcome: string }>('rig.outcomes', 'SELECT outcome FROM attempt ORDER BY started_at, number', [])).map(
     ({ outcome }) => outcome,
   );
+
+export function verifierOf(db: Database, target: VerifiedTarget, more: Partial<VerifierOptions> = {}): Verifier {
+  return new Verifier({
+    db,
+    target: (destination) => (destination === target.name ? target : undefined),
+    relayWake: () => {},
+    telemetry: startTelemetry({ service: 'rig', ratio: 1 }),
+    logger: createLogger('rig', 'silent'),
+    ...more,
+  });
+}

@@ -7,6 +7,8 @@ export const historyRequest = z.object({
     .array(z.object({ event_id: z.uuid(), destination: z.string() }))
     .min(1)
     .max(500),
+  /** True: with the event's record, for whoever lacks it. */
+  records: z.boolean().default(false),
 });
 export type HistoryRequest = z.infer<typeof historyRequest>;
 
@@ -44,6 +46,10 @@ export interface HistoryItem {
   operations: { operation_key: string; kind: string; state: OperationState; ref?: string; attempts: number }[];
   /** Oldest first. */
   attempts: AttemptItem[];
+  /** Base64; only where records were asked for. */
+  record_key?: string;
+  event?: string;
+  traceparent?: string;
 }
 
 export interface HistoryAnswer {
@@ -57,11 +63,16 @@ interface HistoryRow extends Omit<HistoryItem, 'operations' | 'attempts' | 'subm
   original_deadline_at: Date | null;
   operations: HistoryItem['operations'] | null;
   attempts: AttemptItem[] | null;
+  record_key_bytes: Buffer | null;
+  event_bytes: Buffer | null;
+  first_traceparent: string | null;
 }
 
 /** References and codes only: an attempt row holds no text of a lead. A late answer stands beside the call that replaced it. */
 const historySql = `
-SELECT d.event_id, d.destination, d.state, d.class, d.code, d.submitted_at, d.deadline_at, d.original_deadline_at, d.generation, (
+SELECT d.event_id, d.destination, d.state, d.class, d.code, d.submitted_at, d.deadline_at, d.original_deadline_at, d.generation,
+  CASE WHEN $3 THEN d.record_key END AS record_key_bytes, CASE WHEN $3 THEN d.event END AS event_bytes,
+  CASE WHEN $3 THEN d.traceparent END AS first_traceparent, (
     SELECT json_agg(json_strip_nulls(json_build_object('operation_key', o.operation_key, 'kind', o.kind, 'state', o.state,
       'ref', o.destination_ref, 'attempts', o.attempts)) ORDER BY k.position)
     FROM unnest(d.operation_keys) WITH ORDINALITY AS k(operation_key, position) JOIN operation o ON o.operation_key = k.operation_key
@@ -76,11 +87,12 @@ FROM delivery d JOIN unnest($1::uuid[], $2::text[]) AS i(event_id, destination) 
 
 /** Handler of POST /internal/v1/deliveries:history: the redacted course of deliveries, for the operator to keep. */
 export function historyRoute(db: Sql): (body: HistoryRequest) => Promise<HistoryAnswer> {
-  return async ({ items }) => {
+  return async ({ items, records }) => {
     const asked = [...new Map(items.map((item) => [nameOf(item), item])).values()];
     const rows = await db.sql<HistoryRow>('delivery.history', historySql, [
       asked.map((item) => item.event_id),
       asked.map((item) => item.destination),
+      records,
     ]);
     const byName = new Map(rows.map((row) => [nameOf(row), row]));
     return { items: items.flatMap((item) => toItem(byName.get(nameOf(item)))) };
@@ -91,8 +103,9 @@ const nameOf = (item: { event_id: string; destination: string }): string => `${i
 
 function toItem(row: HistoryRow | undefined): HistoryItem[] {
   if (row === undefined) return [];
+  const { record_key_bytes, event_bytes, first_traceparent, ...stored } = row;
   const item: HistoryItem = {
-    ...row,
+    ...stored,
     class: row.class ?? undefined,
     code: row.code ?? undefined,
     submitted_at: row.submitted_at.toISOString(),
@@ -100,6 +113,9 @@ function toItem(row: HistoryRow | undefined): HistoryItem[] {
     original_deadline_at: row.original_deadline_at?.toISOString(),
     operations: row.operations ?? [],
     attempts: row.attempts ?? [],
+    record_key: record_key_bytes?.toString('base64'),
+    event: event_bytes?.toString('base64'),
+    traceparent: first_traceparent ?? undefined,
   };
   return [item];
 }

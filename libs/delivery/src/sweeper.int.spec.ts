@@ -1,172 +1,299 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
-import { type Database, metrics } from '#runtime';
-import { type TestDatabase, testDatabase } from '#testkit';
+import { operationKey } from '#contracts';
+import { metrics } from '#runtime';
 import {
-  newEvents,
-  newSweeper,
-  openDeliveryDatabase,
-  RigCrm,
-  type RigEvent,
-  received,
-  startProcess,
-  until,
-} from '../../../test/support/delivery-rig.js';
-import { statesRoute } from './states-route.js';
+  insertDelivery,
+  openSweepRig,
+  outboxRows,
+  outcomesOf,
+  type RowOptions,
+  rowOf,
+  type SweepRig,
+  sweeperOf,
+  sweptTarget,
+  topicsOf,
+} from '../../../test/support/sweep-rig.js';
 import { Sweeper } from './sweeper.js';
+import type { VerifiedTarget } from './swept-target.js';
+
+const hour = 3_600_000;
 
 describe('the sweeper', () => {
-  let database: TestDatabase;
-  let owner: pg.Client;
-  let db: Database;
+  let rig: SweepRig;
+  let held: string[] = [];
 
   beforeAll(async () => {
-    database = await testDatabase('sweeper');
-    db = await openDeliveryDatabase(database.url);
-    owner = new pg.Client({ connectionString: database.url });
-    await owner.connect();
+    rig = await openSweepRig('sweeper');
   });
-  afterAll(async () => {
-    await owner.end();
-    await db.close();
-    await database.drop();
-  });
+  afterAll(() => rig.close());
   afterEach(async () => {
-    await advance(0);
-    for (const table of ['delivery', 'operation', 'attempt', 'outbox']) await db.sql(`rig.clear.${table}`, `DELETE FROM ${table}`, []);
+    held = [];
+    await rig.clear();
   });
 
-  /** Sets the schema's clock this far ahead of the real one. */
-  const advance = (ms: number) =>
-    owner.query(`CREATE OR REPLACE FUNCTION crm_writer.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
-      AS $$ SELECT clock_timestamp() + interval '${ms} milliseconds' $$`);
-  const wakeHeaders = (): Promise<{ headers: Record<string, string>; value: Buffer; key: Buffer }[]> =>
-    db.sql('rig.wake_rows', `SELECT headers, value, key FROM outbox WHERE topic = 'wake' ORDER BY id`, []);
-  const waitingDelivery = async (): Promise<RigEvent> => {
-    const crm = new RigCrm();
-    crm.behave = () => ({ kind: 'throttled', code: 'http_429', afterMs: 300_000 });
-    const process = startProcess({ db, crm });
-    const [event] = newEvents(1) as [RigEvent];
-    const one = received(event, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01');
-    process.take([one]);
-    await until('it is recorded', () => one.receipt.settled);
-    await process.engine.stop(100);
-    return event;
-  };
+  const sweep = (target: VerifiedTarget = sweptTarget()) => sweeperOf(rig.db, target, { held: () => Promise.resolve(held) }).sweep();
+  const insert = (options: RowOptions) => insertDelivery(rig.db, options);
+  const leadKey = (id: string) => operationKey(id, 'rig', 'lead');
 
-  it('wakes nothing that is not overdue', async () => {
-    await waitingDelivery();
-    await advance(290_000);
-    await newSweeper(db, true).sweep();
-    expect(await wakeHeaders()).toHaveLength(0);
-  });
-
-  it('wakes an overdue delivery with its own bytes and trace, once a minute at most', async () => {
-    const event = await waitingDelivery();
-    await advance(320_000);
-    await newSweeper(db, true).sweep();
-    await newSweeper(db, true).sweep();
-    const [first, ...more] = await wakeHeaders();
-    expect(more).toHaveLength(0);
-    expect(JSON.parse(String(first?.value))).toEqual(event);
-    expect(String(first?.key)).toBe(event.ref);
-    expect(first?.headers).toMatchObject({
-      'ld-event-id': event.id,
-      'ld-destinations': 'rig',
-      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  describe('of wake-ups', () => {
+    it('wakes nothing that is not overdue', async () => {
+      await insert({ dueInMs: -9_000 });
+      await insert({ dueInMs: 60_000 });
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(0);
     });
-    expect(Number(first?.headers['ld-not-before'])).toBeGreaterThan(Date.now() + 300_000);
-    await advance(370_000);
-    await newSweeper(db, true).sweep();
-    expect(await wakeHeaders()).toHaveLength(1);
-    await advance(390_000);
-    await newSweeper(db, true).sweep();
-    expect(await wakeHeaders()).toHaveLength(2);
-  });
 
-  it('lets one process sweep at a time', async () => {
-    await waitingDelivery();
-    await advance(320_000);
-    await Promise.all(Array.from({ length: 6 }, () => newSweeper(db, true).sweep()));
-    expect(await wakeHeaders()).toHaveLength(1);
-  });
-
-  it('leaves rows of destinations that are not configured alone', async () => {
-    await waitingDelivery();
-    await advance(320_000);
-    const lines: unknown[] = [];
-    const logger = { warn: (fields: unknown) => lines.push(fields) } as never;
-    await new Sweeper({ db, target: () => undefined, relayWake: () => {}, logger }).sweep();
-    expect(await wakeHeaders()).toHaveLength(0);
-    expect(lines).toEqual([{ destinations: ['rig'] }]);
-  });
-
-  it('finds the rows of a destination behind more than a batch of others that are not configured', async () => {
-    const crm = new RigCrm();
-    crm.behave = () => new Promise(() => {});
-    const process = startProcess({ db, crm, concurrency: 500 });
-    const all = newEvents(250).map((event) => received(event));
-    process.take(all);
-    await until('all are out', () => crm.requests.length === 250);
-    process.kill();
-    const [last] = all.slice(-1);
-    await db.sql('rig.gone', `UPDATE delivery SET destination = 'gone', lease_until = lease_until - interval '1 s' WHERE lead_ref <> $1`, [
-      last?.receipt.record.key?.toString(),
-    ]);
-    await advance(31_000);
-    const sweeper = new Sweeper({
-      db,
-      target: (name) => (name === 'gone' ? undefined : { name, nativeIdempotency: true, wakeTopic: 'wake' }),
-      relayWake: () => {},
-      logger: { warn: () => {} } as never,
+    it('wakes an overdue delivery with its own bytes, once a minute at most', async () => {
+      const id = await insert({ dueInMs: -11_000 });
+      await sweep();
+      await sweep();
+      expect(await outboxRows(rig.db)).toMatchObject([{ topic: 'wake', headers: { 'ld-event-id': id, 'ld-destinations': 'rig' } }]);
+      const [first] = await outboxRows(rig.db);
+      expect([String(first?.key), String(first?.value)]).toEqual(['person', id]);
+      await rig.advance(55_000);
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(1);
+      await rig.advance(61_000);
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(2);
     });
-    while (await sweeper.sweep());
-    expect(await wakeHeaders()).toMatchObject([{ headers: { 'ld-destinations': 'rig' } }]);
-  });
 
-  it('counts unfinished deliveries by state', async () => {
-    await waitingDelivery();
-    await newSweeper(db, true).sweep();
-    const { values } = await metrics.deliveries.get();
-    expect(values).toMatchObject([{ value: 1, labels: { destination: 'rig', state: 'waiting' } }]);
-  });
+    it('wakes what waits longer than any tier shortly before it is due, since no record stands for it', async () => {
+      await insert({ dueInMs: 600_000 });
+      await rig.advance(580_000);
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(0);
+      await rig.advance(592_000);
+      await sweep();
+      await sweep();
+      const [row, ...more] = await outboxRows(rig.db);
+      expect(more).toHaveLength(0);
+      const notBefore = Number(row?.headers['ld-not-before']);
+      expect(notBefore).toBeGreaterThan(Date.now() + 595_000);
+      expect(notBefore).toBeLessThan(Date.now() + 601_000);
+    });
 
-  it('wakes hundreds of claims of a dead process in one run, each once', async () => {
-    const crm = new RigCrm();
-    crm.behave = () => new Promise(() => {});
-    const process = startProcess({ db, crm, concurrency: 500 });
-    const all = newEvents(450).map((event) => received(event));
-    process.take(all);
-    await until('all are out', () => crm.requests.length === 450);
-    process.kill();
-    await advance(31_000);
-    const sweeper = newSweeper(db, true);
-    while (await sweeper.sweep());
-    const woken = await wakeHeaders();
-    expect(new Set(woken.map(({ headers }) => headers['ld-event-id'])).size).toBe(450);
-    expect(woken).toHaveLength(450);
-  });
+    it('lets one process sweep at a time', async () => {
+      await insert({ dueInMs: -11_000 });
+      await Promise.all(Array.from({ length: 4 }, () => sweep()));
+      expect(await outboxRows(rig.db)).toHaveLength(1);
+    });
 
-  describe('the states route', () => {
-    it('answers in the order asked, by event and destination, and names nothing for what was not claimed', async () => {
-      const event = await waitingDelivery();
-      const [unknown] = newEvents(1) as [RigEvent];
-      const answer = await statesRoute(db)({
-        items: [{ event_id: unknown.id }, { event_id: event.id.toUpperCase() }, { event_id: event.id, destination: 'other' }],
-      });
-      expect(answer.items.map(({ event_id }) => event_id)).toEqual([unknown.id, event.id.toUpperCase(), event.id]);
-      expect(answer.items[0]?.deliveries).toEqual([]);
-      expect(answer.items[2]?.deliveries).toEqual([]);
-      expect(answer.items[1]?.deliveries).toEqual([
-        {
-          destination: 'rig',
-          state: 'waiting',
-          class: undefined,
-          code: 'http_429',
-          as_of: expect.stringMatching(/^\d{4}-.*Z$/),
-          operations: [{ kind: 'lead', state: 'waiting', ref: undefined, operation_key: `${event.id}:rig:lead`, attempts: 1 }],
-        },
+    it('leaves rows of destinations that are not configured alone', async () => {
+      await insert({ dueInMs: -11_000, deadlineInMs: -1 });
+      const lines: unknown[] = [];
+      const logger = { warn: (fields: unknown) => lines.push(fields) } as never;
+      await new Sweeper({ db: rig.db, target: () => undefined, held: () => Promise.resolve([]), relayWake: () => {}, logger }).sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(0);
+      expect(lines).toEqual([{ destinations: ['rig'] }]);
+    });
+
+    it('finds the rows of a destination behind more than a batch of others that are not configured', async () => {
+      for (let index = 0; index < 210; index++) await insert({ destination: 'gone', dueInMs: -12_000 });
+      await insert({ dueInMs: -11_000 });
+      const sweeper = sweeperOf(rig.db, sweptTarget());
+      while (await sweeper.sweep());
+      expect(await outboxRows(rig.db)).toMatchObject([{ headers: { 'ld-destinations': 'rig' } }]);
+    });
+
+    it('counts unfinished deliveries by state', async () => {
+      await insert({ dueInMs: 60_000 });
+      await insert({ state: 'dead' });
+      await sweep();
+      const { values } = await metrics.deliveries.get();
+      expect(values).toMatchObject([
+        { value: 1, labels: { destination: 'rig', state: 'waiting' } },
+        { value: 1, labels: { destination: 'rig', state: 'dead' } },
       ]);
+    });
+  });
+
+  describe('of leases', () => {
+    it('gives back what its holder had not sent, and wakes it', async () => {
+      const id = await insert({ state: 'in_flight', leaseInMs: -1 });
+      await insert({ state: 'in_flight', leaseInMs: 30_000 });
+      await sweep();
+      expect(await rowOf(rig.db, id)).toMatchObject({
+        state: 'pending',
+        code: 'lease_expired',
+        operations: [{ state: 'pending', attempts: 0 }],
+      });
+      expect(await topicsOf(rig.db)).toEqual(['wake']);
+    });
+
+    it('holds a marked operation uncertain until a lookup can count', async () => {
+      const id = await insert({
+        state: 'in_flight',
+        leaseInMs: -1,
+        operations: [
+          { kind: 'contact', state: 'succeeded', ref: 'C-1' },
+          { kind: 'lead', state: 'in_flight', sendingAgoMs: 1_000 },
+        ],
+      });
+      await sweep();
+      const row = await rowOf(rig.db, id);
+      expect(row).toMatchObject({ state: 'uncertain', operations: [{ state: 'succeeded' }, { state: 'uncertain', attempts: 1 }] });
+      // Timeout, execution and search lag of the rig are 2 + 2 + 1 s, from the moment it was marked.
+      expect(row.due_ms).toBeGreaterThan(3_000);
+      expect(row.due_ms).toBeLessThanOrEqual(4_000);
+      expect(await topicsOf(rig.db)).toEqual([]);
+      expect(await outcomesOf(rig.db)).toEqual(['lease_expired']);
+    });
+
+    it('ends a repeatable call after its last attempt: dead, or uncertain where it can be looked up', async () => {
+      const last: RowOptions = { state: 'in_flight', leaseInMs: -1, operations: [{ kind: 'lead', state: 'in_flight', attempts: 3 }] };
+      const id = await insert(last);
+      await sweep(sweptTarget({ nativeIdempotency: true }));
+      expect(await rowOf(rig.db, id)).toMatchObject({
+        state: 'dead',
+        class: 'attempts_exhausted',
+        operations: [{ state: 'dead', attempts: 4 }],
+      });
+      expect(await topicsOf(rig.db)).toEqual(['dlq', 'resolved']);
+      expect((await outboxRows(rig.db)).find(({ topic }) => topic === 'dlq')?.headers).toMatchObject({
+        'ld-operation-key': leadKey(id),
+        'ld-attempts': '4',
+        'ld-error-class': 'attempts_exhausted',
+      });
+      const other = await insert(last);
+      await sweep(sweptTarget({ nativeIdempotency: true, canLookUp: () => true }));
+      expect(await rowOf(rig.db, other)).toMatchObject({ state: 'uncertain', operations: [{ state: 'uncertain', attempts: 4 }] });
+    });
+
+    it('wakes hundreds of claims of a dead process in one run, each once', async () => {
+      await Promise.all(Array.from({ length: 450 }, () => insert({ state: 'in_flight', leaseInMs: -1 })));
+      const sweeper = sweeperOf(rig.db, sweptTarget({ nativeIdempotency: true }));
+      while (await sweeper.sweep());
+      const woken = await outboxRows(rig.db);
+      expect(new Set(woken.map(({ headers }) => headers['ld-event-id'])).size).toBe(450);
+      expect(woken).toHaveLength(450);
+    });
+  });
+
+  describe('of deadlines', () => {
+    it.each(['pending', 'waiting', 'held'])('expires a %s delivery with a dead letter and its result', async (state) => {
+      const id = await insert({ state, deadlineInMs: hour, dueInMs: state === 'held' ? undefined : 2 * hour });
+      await rig.advance(hour - 5_000);
+      held = state === 'held' ? ['rig'] : [];
+      await sweep();
+      expect(await rowOf(rig.db, id)).toMatchObject({ state });
+      await rig.advance(hour + 1);
+      await sweep();
+      expect(await rowOf(rig.db, id)).toMatchObject({
+        state: 'expired',
+        class: 'deadline_exceeded',
+        due_ms: null,
+        operations: [{ state: 'expired' }],
+      });
+      const rows = await outboxRows(rig.db);
+      expect(rows.map(({ topic }) => topic)).toEqual(['dlq', 'resolved']);
+      expect(rows[0]).toMatchObject({
+        headers: { 'ld-event-id': id, 'ld-operation-key': leadKey(id), 'ld-error-class': 'deadline_exceeded' },
+      });
+      expect([String(rows[0]?.key), String(rows[0]?.value), String(rows[1]?.value)]).toEqual(['person', id, 'expired']);
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(2);
+    });
+
+    it('expires only what is missing of a partial success', async () => {
+      const operations: RowOptions['operations'] = [
+        { kind: 'contact', state: 'succeeded', ref: 'C-1', attempts: 1 },
+        { kind: 'lead', state: 'waiting', attempts: 2 },
+      ];
+      const id = await insert({ deadlineInMs: -1, dueInMs: 1_000, operations });
+      await sweep();
+      expect(await rowOf(rig.db, id)).toMatchObject({
+        state: 'expired',
+        operations: [{ state: 'succeeded', ref: 'C-1' }, { state: 'expired' }],
+      });
+      const [letter, result] = await outboxRows(rig.db);
+      expect(letter?.headers['ld-attempts']).toBe('2');
+      expect(result?.headers.states).toBe('contact=succeeded=C-1 lead=expired=');
+    });
+
+    it('leaves what is in flight or uncertain to its end', async () => {
+      const inFlight = await insert({ state: 'in_flight', leaseInMs: 30_000, deadlineInMs: -1 });
+      const uncertain = await insert({ state: 'uncertain', dueInMs: 1_000, deadlineInMs: -1 });
+      await sweep();
+      expect(await rowOf(rig.db, inFlight)).toMatchObject({ state: 'in_flight' });
+      expect(await rowOf(rig.db, uncertain)).toMatchObject({ state: 'uncertain' });
+      expect(await outboxRows(rig.db)).toHaveLength(0);
+    });
+
+    it('has a call looked up first that may have been executed', async () => {
+      const id = await insert({ deadlineInMs: -1, dueInMs: 1_000, operations: [{ kind: 'lead', state: 'waiting', sendingAgoMs: 60_000 }] });
+      await sweep(sweptTarget({ nativeIdempotency: true, canLookUp: () => true }));
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'uncertain', code: 'deadline', operations: [{ state: 'uncertain' }] });
+      expect(await outboxRows(rig.db)).toHaveLength(0);
+    });
+
+    it('ends a delivery whose event cannot be read any more without its announcement', async () => {
+      const id = await insert({ deadlineInMs: -1, dueInMs: 1_000 });
+      await sweep(
+        sweptTarget({
+          resolved: () => {
+            throw new Error('unreadable');
+          },
+        }),
+      );
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'expired' });
+      expect(await topicsOf(rig.db)).toEqual(['dlq']);
+    });
+  });
+
+  describe('of holds', () => {
+    it('holds what waits for a held destination, and releases it over a while', async () => {
+      const ids = await Promise.all([
+        insert({
+          dueInMs: 1_000,
+          operations: [
+            { kind: 'contact', state: 'succeeded' },
+            { kind: 'lead', state: 'waiting' },
+          ],
+        }),
+        insert({ state: 'pending', dueInMs: 30_000 }),
+        insert({ dueInMs: -60_000 }),
+      ]);
+      const other = await insert({ destination: 'other', dueInMs: 1_000 });
+      const flying = await insert({ state: 'in_flight', leaseInMs: 30_000 });
+      held = ['rig'];
+      await sweep();
+      for (const id of ids) expect(await rowOf(rig.db, id)).toMatchObject({ state: 'held', due_ms: null });
+      expect((await rowOf(rig.db, ids[0] ?? '')).operations.map(({ state }) => state)).toEqual(['succeeded', 'held']);
+      expect(await rowOf(rig.db, other)).toMatchObject({ state: 'waiting' });
+      expect(await rowOf(rig.db, flying)).toMatchObject({ state: 'in_flight' });
+      expect(await outboxRows(rig.db)).toHaveLength(0);
+      held = [];
+      await sweep();
+      for (const id of ids) {
+        const row = await rowOf(rig.db, id);
+        expect(row.state).toBe('waiting');
+        expect(row.due_ms).toBeLessThanOrEqual(5_000);
+      }
+      expect(await topicsOf(rig.db)).toEqual(['wake', 'wake', 'wake']);
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(3);
+    });
+
+    it('goes on in batches until all are held, and all are released', async () => {
+      await Promise.all(Array.from({ length: 450 }, () => insert({ dueInMs: 60_000 })));
+      const count = async (state: string) =>
+        (await rig.db.sql<{ n: number }>('rig.count', 'SELECT count(*)::int AS n FROM delivery WHERE state = $1', [state]))[0]?.n;
+      held = ['rig'];
+      while (await sweep());
+      expect(await count('held')).toBe(450);
+      held = [];
+      while (await sweep());
+      expect(await count('waiting')).toBe(450);
+      expect(await outboxRows(rig.db)).toHaveLength(450);
+    });
+
+    it('keeps held by name what has many destinations of one target', async () => {
+      const target = sweptTarget({ name: 'notifier' });
+      const sweeper = sweeperOf(rig.db, target, { target: () => target, held: () => Promise.resolve(['notifier']) });
+      const id = await insert({ destination: 'lead/telegram/ada', dueInMs: 1_000 });
+      await sweeper.sweep();
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'held' });
     });
   });
 });

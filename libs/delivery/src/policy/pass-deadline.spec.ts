@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { isFinal, type OperationState } from '#contracts';
+import { type DueOperation, passDeadline } from './pass-deadline.js';
+import { mayBecome } from './transitions.js';
+
+const operation = (state: OperationState, sendingAtMs?: number): DueOperation => ({
+  operationKey: state,
+  kind: 'lead',
+  state,
+  sendingAtMs,
+});
+
+describe('a deadline that has passed', () => {
+  it('expires what is open and keeps what is done', () => {
+    const operations = [operation('succeeded'), operation('waiting'), operation('pending')];
+    expect(passDeadline(operations, () => true)).toEqual({
+      state: 'expired',
+      changed: [
+        { operation: operations[1], state: 'expired' },
+        { operation: operations[2], state: 'expired' },
+      ],
+    });
+  });
+
+  it('asks first about a call that may have been executed, where the destination can be asked', () => {
+    const operations = [operation('waiting', 1_000), operation('pending')];
+    expect(passDeadline(operations, () => true)).toEqual({
+      state: 'uncertain',
+      changed: [{ operation: operations[0], state: 'uncertain' }],
+    });
+    expect(passDeadline(operations, () => false)).toMatchObject({ state: 'expired' });
+  });
+
+  it('leaves nothing open, and makes allowed changes only', () => {
+    const one = fc.record({
+      operationKey: fc.uuid(),
+      kind: fc.constantFrom('contact', 'lead'),
+      state: fc.constantFrom<OperationState>('succeeded', 'pending', 'waiting', 'held'),
+      sendingAtMs: fc.option(fc.nat(), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(fc.array(one, { minLength: 1, maxLength: 4 }), fc.boolean(), (operations, lookup) => {
+        const { state, changed } = passDeadline(operations, () => lookup);
+        for (const change of changed) expect(mayBecome(change.operation.state, change.state)).toBe(true);
+        if (operations.every((open) => isFinal(open.state))) expect(state).toBe('delivered');
+        else expect(['expired', 'uncertain']).toContain(state);
+        if (!lookup) expect(state).not.toBe('uncertain');
+      }),
+    );
+  });
+});
