@@ -11,6 +11,8 @@ export interface SweepRig {
   /** Sets the schema's clock this far ahead of the real one. */
   advance(ms: number): Promise<void>;
   clear(): Promise<void>;
+  /** Refreshes what the planner knows of a table. */
+  analyze(table: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export async function openSweepRig(name: string): Promise<SweepRig> {
       await advance(0);
       for (const table of ['delivery', 'operation', 'attempt', 'outbox']) await db.sql(`rig.clear.${table}`, `DELETE FROM ${table}`, []);
     },
+    analyze: async (table) => void (await owner.query(`ANALYZE crm_writer.${pg.escapeIdentifier(table)}`)),
     close: async () => {
       await owner.end();
       await db.close();

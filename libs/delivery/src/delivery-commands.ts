@@ -3,7 +3,6 @@ import type { OperationState } from '#contracts';
 import type { Database, Logger, Tx } from '#runtime';
 import type { CommandAnswer, CommandRequest } from './command-request.js';
 import { holdDestination, releaseDestination } from './destination/index.js';
-import { mayBecome } from './policy/transitions.js';
 import { settle } from './sql/settle.js';
 import { lockStored } from './sql/stored.js';
 import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
@@ -81,7 +80,7 @@ function discard(stored: StoredDelivery, { evidence: proof }: Extract<CommandReq
   const left = stored.operations.filter(({ state }) => state !== 'succeeded' && state !== 'discarded' && state !== 'erased');
   const doubtful = left.some(({ state }) => state === 'uncertain');
   if (left.length === 0 || (doubtful && proof === undefined)) return undefined;
-  if (!left.every(({ state }) => mayBecome(state, 'discarded'))) return undefined;
+  if (left.some(({ state }) => state === 'in_flight')) return undefined;
   const operations = left.map((operation) => {
     const { class: failed, code } = operation;
     const note = noteOf('discarded', operation.attempts);
