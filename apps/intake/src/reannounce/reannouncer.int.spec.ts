@@ -146,6 +146,20 @@ describe('a lead that nobody claimed', () => {
     expect(await reannouncer.sweep()).toBe(1);
   });
 
+  it('is given five minutes once its owner is back that was away for long', async () => {
+    const eventId = await newLead();
+    const patient = new Reannouncer({ db, owner: crmWriter, relayWake: () => {}, logger: silent, everyMs: 60_000, awayAfterMs: 0 });
+    await passes('10 minutes');
+    ownerAnswers = false;
+    await expect(patient.sweep()).rejects.toThrow(InternalUnavailable);
+    ownerAnswers = true;
+    await passes('14 minutes 59 seconds');
+    expect(await patient.sweep()).toBe(0);
+    await passes('15 minutes 1 second');
+    expect(await patient.sweep()).toBe(1);
+    expect(await recordsOf(eventId)).toHaveLength(2);
+  });
+
   it('is left alone for good once it is claimed, or dead from the start', async () => {
     const eventId = await newLead();
     owned = [`${eventId} crm`, `${eventId} marketing`];

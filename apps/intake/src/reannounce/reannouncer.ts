@@ -3,7 +3,7 @@ import { heldDestinations } from '#delivery';
 import { type Database, DatabaseUnavailable, type InternalClient, InternalUnavailable, type Logger } from '#runtime';
 import type { OwnerAnswer } from '../journey/live-states.js';
 import { handOverOverdue } from './overdue.js';
-import { announceAgain, findUnclaimed, markClaimed, notePauses, type Unclaimed } from './unclaimed.js';
+import { allDestinations, announceAgain, findUnclaimed, markClaimed, notePauses, type Unclaimed } from './unclaimed.js';
 
 interface ReannouncerOptions {
   db: Database;
@@ -12,6 +12,8 @@ interface ReannouncerOptions {
   relayWake: () => void;
   logger: Logger;
   everyMs: number;
+  /** The owner cannot be asked for this long: it counts as paused. Default 60,000. */
+  awayAfterMs?: number;
 }
 
 /** Deliveries looked at in one go; one request to the owner. */
@@ -25,6 +27,7 @@ const maxItems = 500;
 export class Reannouncer {
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
+  private awaySinceMs: number | undefined;
 
   constructor(private readonly options: ReannouncerOptions) {}
 
@@ -40,12 +43,27 @@ export class Reannouncer {
   /** One look at what is due. Gives how many records were announced again. */
   async sweep(): Promise<number> {
     const { db, owner, logger } = this.options;
-    await notePauses(db, await heldDestinations(owner));
+    await notePauses(db, await this.pausedDestinations());
     const expired = await handOverOverdue(db, owner);
     if (expired > 0) logger.warn({ count: expired }, 'Leads that nobody claimed before their deadline were handed to their owner');
     const announced = await this.announceUnclaimed();
     if (announced > 0) logger.warn({ count: announced }, 'Leads that nobody claimed were announced again');
     return announced;
+  }
+
+  /** An owner that was away for long has a backlog of its own when it is back: the time that it is given begins then. */
+  private async pausedDestinations(): Promise<ReadonlySet<string>> {
+    const { db, owner, awayAfterMs = 60_000 } = this.options;
+    try {
+      const held = await heldDestinations(owner);
+      this.awaySinceMs = undefined;
+      return held;
+    } catch (error) {
+      if (!(error instanceof InternalUnavailable)) throw error;
+      this.awaySinceMs ??= performance.now();
+      if (performance.now() - this.awaySinceMs >= awayAfterMs) await notePauses(db, [allDestinations]);
+      throw error;
+    }
   }
 
   private async announceUnclaimed(): Promise<number> {

@@ -9,7 +9,7 @@ export interface Unclaimed {
 }
 
 /** Stands for every destination in the table of pauses. */
-const all = '*';
+export const allDestinations = '*';
 /** A record that waits this long for the relay waits for Kafka. */
 const stuckAfter = '1 minute';
 
@@ -17,7 +17,7 @@ const pauseSql = `
 insert into destination_pause (destination, paused_at)
 select destination, clock_now() from unnest($1::text[]) as paused(destination)
 union all
-select '${all}', clock_now() where exists (select from outbox where created_at < clock_timestamp() - interval '${stuckAfter}')
+select '${allDestinations}', clock_now() where exists (select from outbox where created_at < clock_timestamp() - interval '${stuckAfter}')
 on conflict (destination) do update set paused_at = excluded.paused_at`;
 
 /**
@@ -31,7 +31,7 @@ export async function notePauses(db: Sql, destinations: Iterable<string>): Promi
 /** SQL: nobody need have claimed what was announced at `announcedAt` for `destination`, two expressions. */
 export function isYoungSql(destination: string, announcedAt: string): string {
   return `(${announcedAt} > clock_now() - interval '${reannounceAfter}' or exists (
-    select from destination_pause p where p.destination in (${destination}, '${all}') and p.paused_at > clock_now() - interval '${reannounceAfter}'))`;
+    select from destination_pause p where p.destination in (${destination}, '${allDestinations}') and p.paused_at > clock_now() - interval '${reannounceAfter}'))`;
 }
 
 /**
