@@ -1,5 +1,14 @@
 export type { EventDescriptor } from './event.js';
-export { type FailureClass, failureClasses } from './failure-classes.js';
+export {
+  type Disposition,
+  dispositions,
+  type FailureClass,
+  type FailureOwner,
+  type FailurePolicy,
+  failureClasses,
+  failureOwners,
+  failurePolicies,
+} from './failure-classes.js';
 export {
   type Consent,
   type Contact,
@@ -20,6 +29,7 @@ export {
   type GroupSpec,
   groups,
   longestDeadlineMs,
+  longestRecoveryMs,
   type RetryTier,
   replayTopic,
   retryTierMs,
