@@ -71,6 +71,7 @@ export const logFields = [
   'count',
   'rows',
   'batch',
+  'batch_id',
   'bytes',
   'queued',
   'in_flight',

@@ -1,0 +1,48 @@
+import type { Sql } from '#runtime';
+import type { OwningService } from '../dead-letters/letter.js';
+
+/** Which open dead letters an approval is about; what is named must be equal. */
+export interface Selection {
+  destination?: string;
+  class?: string;
+  event_ids?: string[];
+}
+
+export interface CandidateRow {
+  dead_letter_id: string;
+  event_id: string;
+  destination: string;
+  service: OwningService;
+  class: string;
+  policy: string | null;
+  submitted_at: Date | null;
+  deadline_at: Date | null;
+  traceparent: string | null;
+  tracestate: string | null;
+  origin_topic: string | null;
+  origin_partition: number | null;
+  origin_offset: string | null;
+  record_key: Buffer | null;
+  event: Buffer | null;
+  has_open_item: boolean;
+}
+
+const columns = `d.dead_letter_id, d.event_id, d.destination, d.service, d.class, d.policy, d.submitted_at, d.deadline_at, d.traceparent,
+  d.tracestate, d.origin_topic, d.origin_partition, d.origin_offset, d.record_key, d.event`;
+
+/** Oldest submission first; of a delivery with several open letters the newest counts. Those with an open item come last. */
+const sql = `
+SELECT * FROM (
+  SELECT DISTINCT ON (d.event_id, d.destination) ${columns}, EXISTS (
+    SELECT FROM replay_item i WHERE i.event_id = d.event_id AND i.destination = d.destination AND i.state = 'open') AS has_open_item
+  FROM dead_letter d
+  WHERE d.state = 'open' AND d.event_id IS NOT NULL AND d.destination IS NOT NULL
+    AND ($1::text IS NULL OR d.destination = $1) AND ($2::text IS NULL OR d.class = $2) AND ($3::uuid[] IS NULL OR d.event_id = ANY ($3))
+  ORDER BY d.event_id, d.destination, d.dead_at DESC
+) newest ORDER BY has_open_item, submitted_at NULLS LAST, dead_letter_id LIMIT $4`;
+
+/** The first `maximum` dead letters of a selection. */
+export function findCandidates(db: Sql, selection: Selection, maximum: number): Promise<CandidateRow[]> {
+  const { destination = null, class: failure = null, event_ids = null } = selection;
+  return db.sql<CandidateRow>('operator.candidates', sql, [destination, failure, event_ids, maximum]);
+}

@@ -1,0 +1,47 @@
+import { type Logger, metrics, type Sql } from '#runtime';
+import type { StoredLetter } from './store-letters.js';
+
+/** A notification is named by its recipient's hash, which is no label. */
+const labelOf = (destination: string | null): string =>
+  destination === null ? 'none' : destination.includes('/') ? 'notification' : destination;
+
+/** Counts letters that are new. */
+export function countStored(letters: readonly StoredLetter[]): void {
+  for (const { destination, class: failure } of letters)
+    metrics.deadLetters.inc({ destination: labelOf(destination), error_class: failure });
+}
+
+interface Depth {
+  destination: string | null;
+  class: string;
+  open: string;
+  submitted_seconds: number;
+  dead_seconds: number;
+  overdue: string;
+}
+
+const sql = `
+SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE destination END AS destination, class, count(*) AS open,
+  coalesce(extract(epoch FROM clock_now() - min(coalesce(submitted_at, first_seen_at, dead_at))), 0)::float8 AS submitted_seconds,
+  coalesce(extract(epoch FROM clock_now() - min(dead_at)), 0)::float8 AS dead_seconds,
+  count(*) FILTER (WHERE respond_by < clock_now()) AS overdue
+FROM dead_letter WHERE state = 'open' AND NOT test GROUP BY 1, 2`;
+
+/** Depth and oldest age of what is open, by both ages: since the lead was submitted and since it was handed over. Test leads are left out. */
+export function publishDepth(db: Sql, logger: Logger): () => Promise<void> {
+  return async () => {
+    try {
+      const rows = await db.sql<Depth>('operator.depth', sql, []);
+      for (const gauge of [metrics.deadLettersOpen, metrics.deadLettersOverdue, metrics.deadLetterOldestAge]) gauge.reset();
+      for (const row of rows) {
+        const labels = { destination: labelOf(row.destination), error_class: row.class };
+        metrics.deadLettersOpen.set(labels, Number(row.open));
+        metrics.deadLettersOverdue.set(labels, Number(row.overdue));
+        metrics.deadLetterOldestAge.set({ ...labels, since: 'submitted' }, row.submitted_seconds);
+        metrics.deadLetterOldestAge.set({ ...labels, since: 'handed_over' }, row.dead_seconds);
+      }
+    } catch (err) {
+      logger.warn({ err }, 'Open dead letters could not be counted');
+    }
+  };
+}

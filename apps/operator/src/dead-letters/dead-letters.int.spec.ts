@@ -1,0 +1,371 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { failurePolicies, headers, LeadAcceptedEvent } from '#contracts';
+import type { ConsumedRecord, Receipt, Received } from '#messaging';
+import { type Database, newEventId } from '#runtime';
+import { eventually, type TestDatabase } from '#testkit';
+import {
+  codec,
+  deadLetterHeaders,
+  deadRecord,
+  historyOf,
+  leadAccepted,
+  openOperatorDatabase,
+  PretendOwner,
+  silent,
+  traceId,
+} from '../../test/rig.js';
+import { DeadLetterInbox } from './dead-letter-inbox.js';
+import { DeliveryCheck } from './delivery-check.js';
+import { followLetters, purgeLetters } from './follow-letters.js';
+import { listLetters, showLetters } from './list-letters.js';
+import { deadLetterSources } from './sources.js';
+
+jest.setTimeout(60_000);
+
+const crmDlq = 'lead.accepted.crm-writer.crm.dlq';
+
+let database: TestDatabase;
+let db: Database;
+let owner: PretendOwner;
+let inbox: DeadLetterInbox;
+let paused: string[];
+let failures: unknown[];
+
+const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
+const site = { destinations: { crm: { baseUrl: 'https://user:secret@crm.example.test/api?key=1' } } } as never;
+
+beforeAll(async () => {
+  ({ database, db } = await openOperatorDatabase('operator_letters'));
+});
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+beforeEach(() => {
+  owner = new PretendOwner();
+  paused = [];
+  failures = [];
+  inbox = new DeadLetterInbox({
+    db,
+    codec,
+    sources: deadLetterSources(['crm', 'erp']),
+    owners: new Map([['crm-writer', owner]]),
+    site,
+    control: () => ({
+      pause: (reason, where) => paused.push(`${reason} ${JSON.stringify(where)}`),
+      resume: () => paused.pop(),
+      fail: (error) => failures.push(error),
+    }),
+    logger: silent,
+    firstPauseMs: 10,
+  });
+});
+
+interface Handed extends Received<Buffer | null> {
+  settled: number;
+}
+function handed(record: ConsumedRecord): Handed {
+  const one: Handed = {
+    settled: 0,
+    receipt: {
+      record,
+      settle: () => {
+        one.settled += 1;
+      },
+      redeliverIn: () => {},
+      stale: false,
+    } satisfies Receipt,
+    result: { ok: true, event: record.value },
+  };
+  return one;
+}
+async function stored(...records: ConsumedRecord[]): Promise<Handed[]> {
+  const all = records.map(handed);
+  inbox.take(all);
+  await eventually('all settled', () => all.every(({ settled }) => settled === 1));
+  return all;
+}
+
+describe('a dead letter', () => {
+  it('is stored complete, with the history its owner has of it', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    const record = deadRecord(lead);
+    await stored(record);
+    const [letter, ...others] = (await showLetters(db, lead.event_id)).items;
+    expect(others).toEqual([]);
+    const policy = failurePolicies.attempts_exhausted;
+    expect(letter).toMatchObject({
+      state: 'open',
+      service: 'crm-writer',
+      destination: 'crm',
+      lead_ref: lead.lead_ref,
+      organization: 'demo',
+      source: 'website',
+      form: 'contact',
+      campaign: 'autumn',
+      submission_ref: 'v1:submission',
+      operation_key: `${lead.event_id}:crm:lead`,
+      operation_kind: 'lead',
+      endpoint: 'https://crm.example.test/api',
+      class: 'attempts_exhausted',
+      code: 'http_503',
+      status: 503,
+      attempts: 4,
+      provider_request_id: 'req-3',
+      trace_id: traceId,
+      submitted_at: lead.submitted_at,
+      first_seen_at: new Date(lead.submitted_at.getTime() + 500),
+      deadline_at: lead.deadline_at,
+      dead_at: new Date(record.timestampMs),
+      owner: policy.owner,
+      disposition: policy.disposition,
+      respond_by: new Date(record.timestampMs + policy.respondWithinMs),
+      delete_after: new Date(record.timestampMs + policy.deleteAfterMs),
+      next_action: policy.nextAction,
+      runbook: policy.runbook,
+      found_by: 'topic',
+      topic: record.topic,
+      origin_topic: 'lead.accepted',
+      origin_offset: '77',
+    });
+    expect(letter?.history.map(({ outcome, status, provider_request_id }) => [outcome, status, provider_request_id])).toEqual([
+      ['succeeded', 201, 'req-contact'],
+      ['transient', 503, 'req-3'],
+      ['transient', undefined, undefined],
+    ]);
+    expect(letter?.operations.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['contact succeeded', 'lead dead']);
+    const [bytes] = await sql<{ record_key: Buffer; event: Buffer }>('SELECT record_key, event FROM dead_letter WHERE event_id = $1', [
+      lead.event_id,
+    ]);
+    expect([bytes?.record_key, bytes?.event]).toEqual([record.key, record.value]);
+  });
+
+  it('is one row however often its record comes, also within one batch', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    await stored(deadRecord(lead), deadRecord(lead, { offset: 2n }));
+    await stored(deadRecord(lead, { offset: 3n }));
+    expect((await showLetters(db, lead.event_id)).items).toHaveLength(1);
+  });
+
+  it('of a later round is another row: an approved item brought a new deadline', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    const later = deadLetterHeaders(lead, { [headers.deadlineAt]: String(lead.deadline_at.getTime() + 1) });
+    await stored(deadRecord(lead), deadRecord(lead, { headers: later, offset: 2n }));
+    expect((await showLetters(db, lead.event_id)).items).toHaveLength(2);
+  });
+
+  it.each([
+    ['is no event', Buffer.from('Quince Zebra, quince@example.test')],
+    ['has an id that nobody knows', Buffer.concat([Buffer.from([0, 0, 9, 9, 9]), Buffer.from('Quince Zebra')])],
+  ])('whose value %s is known by its coordinates; the bytes, which may hold anything, are not kept', async (_, value) => {
+    const lead = leadAccepted();
+    const texts = deadLetterHeaders(lead, { [headers.errorClass]: 'decode', [headers.errorCode]: 'not_avro' });
+    const offset = BigInt(Math.floor(Math.random() * 1e9));
+    texts[headers.originOffset] = String(offset);
+    await stored(deadRecord(lead, { headers: texts, value, offset }));
+    const [row] = await sql<Record<string, unknown>>('SELECT * FROM dead_letter WHERE origin_offset = $1', [offset]);
+    expect(row).toMatchObject({
+      class: 'decode',
+      topic: 'lead.accepted.crm-writer.crm.dlq',
+      record_offset: String(offset),
+      destination: 'crm',
+    });
+    expect([row?.event, row?.record_key, row?.lead_ref]).toEqual([null, null, null]);
+    expect(JSON.stringify(row)).not.toContain('Quince');
+    expect(owner.asked.histories).toBe(0);
+  });
+
+  it('of a refused lead names where the sealed original is, and is asked of nobody', async () => {
+    const id = newEventId();
+    const texts = { [headers.errorClass]: 'invalid', [headers.errorCode]: 'fields', [headers.errorRef]: `rejected:${id}` };
+    const record = deadRecord(leadAccepted(), { topic: 'leads.intake.dlq', headers: texts, key: null, value: null });
+    await stored(record, { ...record, offset: 9n });
+    const rows = await sql<Record<string, unknown>>('SELECT * FROM dead_letter WHERE reference = $1', [`rejected:${id}`]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ service: 'intake', class: 'invalid', owner: 'source', event_id: null, destination: null });
+  });
+
+  it('without a route is the delivery "unrouted" of its lead', async () => {
+    const lead = leadAccepted({ destinations: [] });
+    const texts = { [headers.errorClass]: 'routing', [headers.errorCode]: 'no_rule', [headers.errorRef]: `lead:${lead.lead_ref}` };
+    await stored(deadRecord(lead, { topic: 'leads.intake.dlq', headers: texts }));
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([
+      { destination: 'unrouted', service: 'intake', lead_ref: lead.lead_ref },
+    ]);
+  });
+
+  it('with header values that nobody should send is stored all the same', async () => {
+    const lead = leadAccepted();
+    const texts = deadLetterHeaders(lead, {
+      [headers.errorCode]: 'a\u0000b\ud800',
+      [headers.attempts]: '99999999999999999999',
+      [headers.errorStatus]: '-1',
+      [headers.originPartition]: 'x',
+      [headers.firstSeenAt]: '999999999999999999',
+      [headers.errorClass]: 'made_up',
+      [headers.deadlineAt]: 'never',
+    });
+    await stored(deadRecord(lead, { headers: texts, timestampMs: -1 }));
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([
+      { class: 'made_up', attempts: 0, status: null, owner: 'integration' },
+    ]);
+    expect(failures).toEqual([]);
+  });
+});
+
+describe('while something is away', () => {
+  it('its owner keeps the topic waiting: nothing is stored, settled or dropped, and other topics go on', async () => {
+    const [held, free] = [leadAccepted(), leadAccepted()];
+    owner.add(historyOf(held));
+    owner.down = true;
+    const waiting = handed(deadRecord(held));
+    inbox.take([waiting]);
+    await eventually('the topic to pause', () => paused.some((pause) => pause.startsWith('owner') && pause.includes(crmDlq)));
+    const texts = { [headers.errorClass]: 'routing', [headers.errorRef]: `lead:${free.lead_ref}` };
+    await stored(deadRecord(free, { topic: 'leads.intake.dlq', headers: texts }));
+    expect((await showLetters(db, held.event_id)).items).toEqual([]);
+    expect(waiting.settled).toBe(0);
+    owner.down = false;
+    await eventually('the letter', () => waiting.settled === 1);
+    expect((await showLetters(db, held.event_id)).items[0]?.history).toHaveLength(3);
+    expect(paused).toEqual([]);
+  });
+
+  it('a stop leaves what is not stored to the next start', async () => {
+    const lead = leadAccepted();
+    owner.down = true;
+    const waiting = handed(deadRecord(lead));
+    inbox.take([waiting]);
+    await eventually('the topic to pause', () => paused.length > 0);
+    await inbox.stop();
+    expect(waiting.settled).toBe(0);
+    expect(failures).toEqual([]);
+  });
+});
+
+describe('the check of what owners have unresolved', () => {
+  const rig = () => {
+    const time = { elapsedMs: 0 };
+    const check = new DeliveryCheck({
+      db,
+      codec,
+      site,
+      owners: new Map([['crm-writer', owner]]),
+      logger: silent,
+      elapsedMs: () => time.elapsedMs,
+    });
+    return { check, time };
+  };
+  const unresolved = (lead: ReturnType<typeof leadAccepted>, state: 'dead' | 'expired' | 'uncertain' = 'dead') => {
+    const { deadline_at, submitted_at } = historyOf(lead);
+    const item = {
+      event_id: lead.event_id,
+      destination: 'crm',
+      state,
+      class: 'attempts_exhausted',
+      code: 'http_503',
+      lead_ref: lead.lead_ref,
+    };
+    owner.unresolvedItems.push({ ...item, generation: 1, since: new Date().toISOString(), submitted_at, deadline_at });
+  };
+
+  it('fetches a dead letter that is missing for 30 s, and its record with it', async () => {
+    const lead = leadAccepted();
+    const event = codec.encode(LeadAcceptedEvent, lead);
+    owner.add(historyOf(lead, { event: event.toString('base64'), record_key: Buffer.from('person').toString('base64') }));
+    unresolved(lead);
+    const { check, time } = rig();
+    await check.run();
+    time.elapsedMs = 29_999;
+    await check.run();
+    expect((await showLetters(db, lead.event_id)).items).toEqual([]);
+    time.elapsedMs = 30_000;
+    await check.run();
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([
+      {
+        found_by: 'check',
+        class: 'attempts_exhausted',
+        form: 'contact',
+        provider_request_id: 'req-3',
+        operation_kind: 'lead',
+        status: 503,
+      },
+    ]);
+    // Its record comes after all: the same letter, now with its coordinates.
+    await stored(deadRecord(lead));
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ topic: 'lead.accepted.crm-writer.crm.dlq' }]);
+  });
+
+  it('finds every letter that came by its topic, on all pages, whatever state the delivery ended in', async () => {
+    const leads = Array.from({ length: 5 }, () => leadAccepted());
+    const ends = ['dead', 'expired', 'uncertain', 'dead', 'expired'] as const;
+    const classes = { dead: 'attempts_exhausted', expired: 'deadline_exceeded', uncertain: 'unverified_write' };
+    owner.pageSize = 2;
+    for (const [index, lead] of leads.entries()) {
+      const state = ends[index] as (typeof ends)[number];
+      owner.add(historyOf(lead, { state }));
+      unresolved(lead, state);
+      await stored(deadRecord(lead, { headers: deadLetterHeaders(lead, { [headers.errorClass]: classes[state] }) }));
+    }
+    const { check, time } = rig();
+    await check.run();
+    time.elapsedMs = 60_000;
+    const asked = owner.asked.histories;
+    await check.run();
+    expect(owner.asked.unresolved).toBe(6);
+    expect(owner.asked.histories).toBe(asked);
+  });
+
+  it('waits for an owner that is down', async () => {
+    owner.down = true;
+    const { check } = rig();
+    await expect(check.run()).resolves.toBeUndefined();
+  });
+});
+
+describe('an open letter', () => {
+  it.each([
+    ['delivered', 'delivered', {}],
+    ['discarded', 'discarded', {}],
+    ['erased', 'erased', {}],
+    ['dead', null, {}],
+    ['waiting', null, {}],
+    ['dead', 'superseded', { deadline_at: '2030-01-01T00:00:00.000Z' }],
+  ] as const)('whose delivery is now %s is closed as %s', async (state, as, changes) => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    await stored(deadRecord(lead));
+    owner.add(historyOf(lead, { state, ...changes }));
+    await followLetters(db, new Map([['crm-writer', owner]]), silent);
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ closed_as: as, state: as === null ? 'open' : 'closed' }]);
+  });
+
+  it('is never deleted; a closed one is, once its time is over', async () => {
+    await sql("UPDATE dead_letter SET delete_after = clock_now() - interval '1 day'");
+    const [before] = await sql<{ open: string }>("SELECT count(*) AS open FROM dead_letter WHERE state = 'open'");
+    expect(await purgeLetters(db)).toBeGreaterThan(0);
+    const [after] = await sql<{ open: string; closed: string }>(
+      "SELECT count(*) FILTER (WHERE state = 'open') AS open, count(*) FILTER (WHERE state <> 'open') AS closed FROM dead_letter",
+    );
+    expect(after).toEqual({ open: before?.open, closed: '0' });
+  });
+
+  it('is found by destination and class, page by page', async () => {
+    const leads = Array.from({ length: 5 }, () => leadAccepted());
+    const texts = (lead: (typeof leads)[number]) => deadLetterHeaders(lead, { [headers.errorClass]: 'auth' });
+    await stored(...leads.map((lead) => deadRecord(lead, { topic: 'lead.accepted.crm-writer.erp.dlq', headers: texts(lead) })));
+    const found: (string | null)[] = [];
+    let after: string | undefined;
+    do {
+      const page = await listLetters(db, { destination: 'erp', class: 'auth', state: 'open', limit: 2, after });
+      found.push(...page.items.map(({ event_id }) => event_id));
+      after = page.next;
+    } while (after !== undefined);
+    expect(found.sort()).toEqual(leads.map(({ event_id }) => event_id).sort());
+    expect((await listLetters(db, { destination: 'erp', class: 'permanent', state: 'open', limit: 2 })).items).toEqual([]);
+  });
+});

@@ -1,0 +1,4 @@
+import { CreateOperator1764374400000 } from './1764374400000-create-operator.js';
+
+/** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
+export const migrations = [CreateOperator1764374400000];

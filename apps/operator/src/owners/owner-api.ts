@@ -1,0 +1,35 @@
+import type { DeliveryStateItem, HistoryAnswer, HistoryItem, StatesAnswer, UnresolvedAnswer } from '#delivery';
+import type { InternalClient } from '#runtime';
+
+export interface DeliveryName {
+  event_id: string;
+  destination: string;
+}
+
+/** A service that owns deliveries, behind its internal API. Every method rejects with InternalUnavailable or InternalRefused. */
+export interface OwnerApi {
+  /** What is not known there is left out. `records`: with the bytes of the event's record. */
+  histories(names: readonly DeliveryName[], records?: boolean): Promise<HistoryItem[]>;
+  /** In the order of the names; undefined for one that is not known there. */
+  states(names: readonly DeliveryName[]): Promise<(DeliveryStateItem | undefined)[]>;
+  /** What ended without its effect, or stayed uncertain for long. `after`: `next` of the page before. */
+  unresolved(after: string | undefined): Promise<UnresolvedAnswer>;
+}
+
+/** Most items in one request, by the contract of the internal API. */
+export const ownerBatch = 500;
+
+/** The owner behind its internal API. */
+export function ownerApi(client: Pick<InternalClient, 'post'>): OwnerApi {
+  return {
+    histories: async (names, records = false) => {
+      const { items } = await client.post<HistoryAnswer>('/internal/v1/deliveries:history', { items: names, records });
+      return items;
+    },
+    states: async (names) => {
+      const { items } = await client.post<StatesAnswer>('/internal/v1/deliveries:state', { items: names });
+      return names.map(({ destination }, index) => items[index]?.deliveries.find((delivery) => delivery.destination === destination));
+    },
+    unresolved: (after) => client.post<UnresolvedAnswer>('/internal/v1/deliveries:unresolved', { after, limit: ownerBatch }),
+  };
+}

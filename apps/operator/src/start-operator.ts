@@ -1,0 +1,155 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type EventDescriptor, groups } from '#contracts';
+import { loadPermitPrivateKey } from '#delivery';
+import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
+import {
+  ConfigError,
+  databaseReadiness,
+  type InternalClient,
+  internalClient,
+  loadInternalTokens,
+  onScrape,
+  type ServiceContext,
+  type Stoppable,
+  startInternalServer,
+} from '#runtime';
+import type { ApproveTools } from './batches/approve-items.js';
+import { followItems } from './batches/follow-items.js';
+import { publishDepth } from './dead-letters/count-letters.js';
+import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
+import { DeliveryCheck } from './dead-letters/delivery-check.js';
+import { followLetters, purgeLetters } from './dead-letters/follow-letters.js';
+import { deadLetterSources } from './dead-letters/sources.js';
+import { Desk, serveDesk } from './desk.js';
+import type { operatorEnv } from './env.js';
+import { Follower } from './follower.js';
+import { createApp } from './http/create-app.js';
+import { loadPeople } from './http/people.js';
+import { type OwnerApi, ownerApi } from './owners/owner-api.js';
+import { openStorage, type Storage } from './storage.js';
+
+type Context = ServiceContext<typeof operatorEnv>;
+
+/** Services that keep deliveries with their attempts. */
+const owning = ['crm-writer', 'notifier'] as const;
+const ownerTimeoutMs = 5_000;
+const group = groups.operatorDlq;
+
+/** Starts operator: storage, relay, internal API, REST door, the consumer of every dead-letter topic, the follower. */
+export async function startOperator(context: Context): Promise<Stoppable[]> {
+  const { env, site, logger } = context;
+  const privateKey = loadPermitPrivateKey(env.LD_SECRETS_DIR);
+  const people = loadPeople(env.LD_SECRETS_DIR);
+  const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
+  const clients = ownerClients(env.INTERNAL_URLS, tokens.operator ?? '');
+  const owners: ReadonlyMap<string, OwnerApi> = new Map([...clients].map(([name, client]) => [name, ownerApi(client)]));
+  const sources = deadLetterSources(Object.keys(site.destinations));
+  const kafka = createKafka({ ...kafkaSettings(env), clientId: 'operator', logger });
+  const storage = await openStorage(env);
+  const { db } = storage;
+  const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
+
+  const strategy = messagingStrategy(context, kafka, [...sources.keys()]);
+  const inbox = new DeadLetterInbox({ ...storage, sources, owners, site, control: () => strategy.consumer(group), logger });
+  const tools: ApproveTools = { db, owners, site, privateKey, relayWake: () => relay.wake(), logger };
+  const desk = new Desk(tools);
+  const app = await createApp({ inbox, desk }, { people, logger });
+  app.connectMicroservice({ strategy }, { inheritAppConfig: false });
+  const door = new KafkaDoor({
+    kafka,
+    destinations: Object.keys(site.destinations),
+    groups: [group],
+    produces: [...sources.values()].flatMap(({ replayTopic }) => replayTopic ?? []),
+    logger,
+    begin: () => app.startAllMicroservices(),
+  });
+  const server = await startInternalServer({
+    host: env.INTERNAL_HOST,
+    port: env.INTERNAL_PORT,
+    tokens,
+    readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
+    logger,
+  });
+  serveDesk(server, desk, { db });
+  const stopCounting = onScrape(publishDepth(db, logger));
+  const follower = createFollower(context, { storage, owners });
+  await startAll({ relay, follower, app, door }, context);
+  return [
+    { name: 'database', stop: () => db.close() },
+    { name: 'kafka', stop: () => kafka.close() },
+    { name: 'relay', stop: () => relay.stop() },
+    { name: 'internal', stop: () => server.stop() },
+    { name: 'depth', stop: () => void stopCounting() },
+    { name: 'owner clients', stop: async () => void (await Promise.all([...clients.values()].map((client) => client.close()))) },
+    { name: 'follower', stop: () => follower.stop() },
+    { name: 'inbox', stop: () => inbox.stop() },
+    { name: 'doors', stop: () => closeDoors(app, door) },
+  ];
+}
+
+interface Started {
+  relay: Relay;
+  follower: Follower;
+  app: NestFastifyApplication;
+  door: KafkaDoor;
+}
+
+async function startAll({ relay, follower, app, door }: Started, { env }: Context): Promise<void> {
+  await relay.start();
+  follower.start();
+  await app.listen({ host: env.HTTP_HOST, port: env.HTTP_PORT });
+  void door.open();
+}
+
+/** Stops taking requests and records; what is being stored is finished by the inbox. */
+async function closeDoors(app: NestFastifyApplication, door: KafkaDoor): Promise<void> {
+  door.stop();
+  await app.close();
+}
+
+function ownerClients(urls: Readonly<Record<string, string>>, token: string): Map<string, InternalClient> {
+  const missing = owning.filter((name) => urls[name] === undefined);
+  if (missing.length > 0) {
+    const fix = 'Add its internal base URL: the history of what failed is fetched there';
+    throw new ConfigError(missing.map((name) => ({ path: 'INTERNAL_URLS', problem: `does not name ${name}`, fix })));
+  }
+  return new Map(owning.map((name) => [name, internalClient({ baseUrl: urls[name] ?? '', token, timeoutMs: ownerTimeoutMs })]));
+}
+
+/** Records as they are: what one of them carries depends on its topic, and some carry nothing that can be read. */
+const asBytes = { decode: (_event: unknown, bytes: Buffer | null) => bytes as never };
+const anyRecord: EventDescriptor<Buffer | null> = {
+  name: 'dead letter',
+  topic: group,
+  subject: group,
+  schemaVersion: 0,
+  schema: '"bytes"',
+};
+/** Each is kept until its owner has answered. */
+const maxUnsettled = 500;
+
+function messagingStrategy({ env, logger }: Context, kafka: KafkaPort, topics: readonly string[]): MessagingStrategy {
+  return new MessagingStrategy({
+    kafka,
+    codec: asBytes,
+    sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
+    subscriptions: [{ group, pattern: group, topics, event: anyRecord, maxUnsettled }],
+    logger,
+  });
+}
+
+function createFollower({ env, site, logger }: Context, parts: { storage: Storage; owners: ReadonlyMap<string, OwnerApi> }): Follower {
+  const { storage, owners } = parts;
+  const { db } = storage;
+  const check = new DeliveryCheck({ ...storage, site, owners, logger });
+  return new Follower({
+    everyMs: env.FOLLOW_MS,
+    logger,
+    steps: {
+      items: () => followItems(db, owners, logger),
+      letters: () => followLetters(db, owners, logger),
+      check: () => check.run(),
+      purge: () => purgeLetters(db),
+    },
+  });
+}
