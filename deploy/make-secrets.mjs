@@ -1,7 +1,7 @@
 // node make-secrets.mjs DIR [UID]: makes the keys and tokens of one installation in DIR, mode 0600, owned by UID if given. What is there is kept:
 // a vault key that was replaced could not open what it sealed. Only Node itself is needed, so that it runs before anything is built.
-import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [dir, uid] = process.argv.slice(2);
@@ -9,12 +9,27 @@ if (!dir) throw new Error('usage: node make-secrets.mjs DIR [UID]');
 
 const key = () => randomBytes(32).toString('base64');
 const token = () => randomBytes(24).toString('base64url');
-const callers = ['intake', 'crm-writer', 'notifier', 'reconciler', 'operator'];
+const callers = ['intake', 'crm-writer', 'notifier', 'reconciler', 'operator', 'leadctl'];
 
+/** Signs permits of approved items. Only the operator service needs the private half; in production nobody else gets it. */
+const permitKey = () => {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: randomBytes(6).toString('base64url') });
+};
+const publicHalf = () => {
+  const { d: _secret, ...open } = JSON.parse(readFileSync(join(dir, 'permit-private.json'), 'utf8'));
+  return JSON.stringify({ keys: [open] });
+};
+
+/** In the order of making: the public half is taken from the private one. */
 const files = {
   'keyring.json': () => JSON.stringify({ current: 'k1', keys: { k1: key() } }),
   'hmac.key': key,
   'internal-tokens.json': () => JSON.stringify(Object.fromEntries(callers.map((caller) => [caller, token()]))),
+  'permit-private.json': permitKey,
+  'permit-public.json': publicHalf,
+  // Who may decide about dead letters over HTTP, by name.
+  'operator-keys.json': () => JSON.stringify({ ada: token() }),
   'crm-secret': () => `whsec_${key()}`,
   'marketing-secret': () => `whsec_${key()}`,
   'chat-token': () => `1:${token()}`,
@@ -30,4 +45,14 @@ for (const [name, make] of Object.entries(files)) {
   writeFileSync(file, `${make()}\n`, { mode: 0o600 });
   if (uid) chownSync(file, Number(uid), Number(uid));
   console.log(`made ${name}`);
+}
+
+// An installation made before a caller existed gets that caller's token; those in use stay.
+const tokensFile = join(dir, 'internal-tokens.json');
+const tokens = JSON.parse(readFileSync(tokensFile, 'utf8'));
+const missing = callers.filter((caller) => tokens[caller] === undefined);
+if (missing.length > 0) {
+  for (const caller of missing) tokens[caller] = token();
+  writeFileSync(tokensFile, `${JSON.stringify(tokens)}\n`, { mode: 0o600 });
+  console.log(`added to internal-tokens.json: ${missing.join(', ')}`);
 }

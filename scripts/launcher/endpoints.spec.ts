@@ -19,9 +19,11 @@ describe('endpoints.json', () => {
     expect(Object.keys(endpoints).sort()).toEqual(
       [
         'intake',
+        'operator',
         'sandboxCrm',
         'sandboxMarketing',
         'sandboxChat',
+        'tourPorts',
         'schemaRegistry',
         'kafkaBrokers',
         'databaseUrl',
@@ -35,8 +37,8 @@ describe('endpoints.json', () => {
   });
 
   it('gives base URLs without trailing slash, and the metrics page whole', () => {
-    const { intake, sandboxCrm, sandboxMarketing, sandboxChat, schemaRegistry, internal, metrics } = endpoints;
-    const bases = [intake, sandboxCrm, sandboxMarketing, sandboxChat, schemaRegistry, ...Object.values(internal)];
+    const { intake, operator, sandboxCrm, sandboxMarketing, sandboxChat, schemaRegistry, internal, metrics } = endpoints;
+    const bases = [intake, operator, sandboxCrm, sandboxMarketing, sandboxChat, schemaRegistry, ...Object.values(internal)];
     expect(bases.filter((url) => url.endsWith('/') || !URL.canParse(url))).toEqual([]);
     expect(new Set(bases).size).toBe(bases.length);
     expect(metrics['crm-writer']).toBe('http://127.0.0.1:7311/metrics');

@@ -1,5 +1,5 @@
 import type { Connections, Endpoints } from '#testkit';
-import { intakeUrl, internalUrl, sandboxUrls } from './environment.js';
+import { intakeUrl, internalUrl, operatorUrl, sandboxUrls } from './environment.js';
 import { type Ports, services } from './ports.js';
 
 export interface EndpointsInput {
@@ -15,9 +15,11 @@ export function endpointsOf({ ports, connections, sourceKey, pidOf }: EndpointsI
   const internal = Object.fromEntries(services.map((service) => [service, internalUrl(ports, service)]));
   return {
     intake: intakeUrl(ports),
+    operator: operatorUrl(ports),
     sandboxCrm: sandbox.crm,
     sandboxMarketing: sandbox.marketing,
     sandboxChat: sandbox.chat,
+    tourPorts: { door: ports.tourDoor, tls: ports.tourTls },
     schemaRegistry: connections.schemaRegistry,
     kafkaBrokers: connections.kafkaBrokers,
     databaseUrl: connections.databaseUrl,

@@ -19,6 +19,7 @@ export const sandboxUrls = (ports: Ports) => ({
 });
 
 export const intakeUrl = (ports: Ports): string => local(ports.intake);
+export const operatorUrl = (ports: Ports): string => local(ports.operator);
 export const internalUrl = (ports: Ports, service: Service): string => local(ports.internal[service]);
 
 /**
@@ -47,6 +48,8 @@ export function commonEnvironment({ ports, connections, siteFile, secretsDir, so
     SANDBOX_CRM_URL: sandbox.crm,
     SANDBOX_MARKETING_URL: sandbox.marketing,
     SANDBOX_CHAT_URL: sandbox.chat,
+    TOUR_DOOR_URL: local(ports.tourDoor),
+    TOUR_TLS_URL: `https://127.0.0.1:${ports.tourTls}`,
     DEMO_SOURCE_KEY_HASH: sourceKeyHash,
   };
 }
@@ -54,13 +57,16 @@ export function commonEnvironment({ ports, connections, siteFile, secretsDir, so
 /** Environment of one service. */
 export function serviceEnvironment(service: Service, surroundings: Surroundings): Record<string, string> {
   const { ports } = surroundings;
-  const http = service === 'intake' ? ports.intake : service === 'sandbox' ? ports.sandbox : undefined;
+  const http = hasDoor(service) ? ports[service] : undefined;
   return {
     ...commonEnvironment(surroundings),
     INTERNAL_PORT: String(ports.internal[service]),
     ...(http === undefined ? {} : { HTTP_HOST: '127.0.0.1', HTTP_PORT: String(http) }),
   };
 }
+
+/** Services that the outside may call over HTTP. */
+const hasDoor = (service: Service): service is 'intake' | 'sandbox' | 'operator' => ['intake', 'sandbox', 'operator'].includes(service);
 
 /** The environment of this process without what npm, Jest or a debugger put there for themselves. */
 export function callersEnvironment(): Record<string, string> {

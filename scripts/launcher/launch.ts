@@ -52,7 +52,7 @@ export class Instance {
     await claimRunDir(runDir);
     this.claimed = true;
     const ports = portsFrom(portBase);
-    await requireFreePorts({ intake: ports.intake, sandbox: ports.sandbox, ...internalPorts(ports.internal) });
+    await requireFreePorts({ intake: ports.intake, sandbox: ports.sandbox, operator: ports.operator, ...internalPorts(ports.internal) });
     const secretsDir = runPaths(runDir).secrets;
     const { sourceKey, sourceKeyHash } = ensureSecrets(secretsDir, this.root);
     const around = { ports, siteFile: config, secretsDir, sourceKeyHash };

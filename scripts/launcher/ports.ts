@@ -1,7 +1,7 @@
 import { portTaken } from '#testkit';
 
 /** Apps that keep running, in the order of starting; names as their folders. */
-export const services = ['sandbox', 'intake', 'crm-writer', 'notifier', 'reconciler'] as const;
+export const services = ['sandbox', 'intake', 'crm-writer', 'notifier', 'reconciler', 'operator'] as const;
 export type Service = (typeof services)[number];
 
 export interface Ports {
@@ -11,6 +11,10 @@ export interface Ports {
   kafkaController: number;
   registry: number;
   postgres: number;
+  operator: number;
+  /** Doors that the failure tour opens while it runs, and breaks. */
+  tourDoor: number;
+  tourTls: number;
   internal: Record<Service, number>;
 }
 
@@ -23,7 +27,17 @@ export function portsFrom(base: number): Ports {
     kafkaController: base + 3,
     registry: base + 4,
     postgres: base + 5,
-    internal: { intake: base + 10, 'crm-writer': base + 11, notifier: base + 12, reconciler: base + 13, sandbox: base + 14 },
+    operator: base + 6,
+    tourDoor: base + 8,
+    tourTls: base + 9,
+    internal: {
+      intake: base + 10,
+      'crm-writer': base + 11,
+      notifier: base + 12,
+      reconciler: base + 13,
+      sandbox: base + 14,
+      operator: base + 15,
+    },
   };
 }
 

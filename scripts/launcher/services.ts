@@ -6,7 +6,7 @@ import { commonEnvironment, internalUrl, type Surroundings, serviceEnvironment }
 import type { Service } from './ports.js';
 import { lastLines } from './supervised.js';
 
-// A demo on one machine: a small young generation costs some throughput and saves tens of megabytes in each of five processes.
+// A demo on one machine: a small young generation costs some throughput and saves tens of megabytes in each of six processes.
 const nodeFlags = ['--max-old-space-size=512', '--max-semi-space-size=8'];
 
 const mainOf = (root: string, app: string): string => join(root, 'dist', 'apps', app, 'src', 'main.js');

@@ -22,9 +22,13 @@ export interface RunState {
 /** What `endpoints.json` of a run directory says about a running instance. URLs have no trailing slash. */
 export interface Endpoints {
   intake: string;
+  /** REST API of the operator service. */
+  operator: string;
   sandboxCrm: string;
   sandboxMarketing: string;
   sandboxChat: string;
+  /** Where two of the destinations that the failure tour breaks are looked for; nothing listens there otherwise. */
+  tourPorts: { door: number; tls: number };
   /** With its Confluent-compatible path. */
   schemaRegistry: string;
   /** "host:port,…" */
