@@ -45,6 +45,21 @@ describe('HeldRecords', () => {
     expect(released).toEqual(['x']);
   });
 
+  it('releases a record that became due between the look at it and the setting of the timer', () => {
+    let now = 1_000_000;
+    const released: string[] = [];
+    // The clock goes on by a millisecond with every look at it.
+    const records = new HeldRecords<string>({
+      verdict: () => 'take',
+      release: (due) => released.push(...due.map(({ item }) => item)),
+      now: () => now++,
+    });
+    records.add(1_000_002, 'x');
+    records.wake();
+    jest.advanceTimersByTime(1);
+    expect(released).toEqual(['x']);
+  });
+
   it('keeps due records back while there is no room and releases them on the next wake', () => {
     let room = 1;
     const { records, released } = held((_item, chosen) => (chosen < room ? 'take' : 'full'));

@@ -20,6 +20,8 @@ export class HeldRecords<T> {
   private timer: NodeJS.Timeout | undefined;
   private timerFor = Number.POSITIVE_INFINITY;
   private ended = false;
+  /** The last release stopped for want of room. */
+  private full = false;
   private readonly now: () => number;
 
   constructor(private readonly options: HeldRecordsOptions<T>) {
@@ -40,10 +42,12 @@ export class HeldRecords<T> {
   wake(): void {
     if (this.ended) return;
     const due: { dueMs: number; item: T }[] = [];
+    this.full = false;
     for (let entry = this.heap.popDue(this.now()); entry !== undefined; entry = this.heap.popDue(this.now())) {
       const verdict = this.options.verdict(entry.item, due.length);
       if (verdict === 'full') {
         this.heap.push(entry.dueMs, entry.item);
+        this.full = true;
         break;
       }
       (verdict === 'take' ? due : this.paused).push(entry);
@@ -65,12 +69,12 @@ export class HeldRecords<T> {
     clearTimeout(this.timer);
   }
 
-  /** Due records that found no room have no timer: `wake` is their way out. */
+  /** Due records that found no room have no timer: `wake` is their way out. One that became due since it was looked at has. */
   private arm(): void {
     clearTimeout(this.timer);
     this.timerFor = this.heap.nextDueMs ?? Number.POSITIVE_INFINITY;
-    const waitMs = this.timerFor - this.now();
-    if (this.ended || this.timerFor === Number.POSITIVE_INFINITY || waitMs <= 0) return;
+    if (this.ended || this.full || this.timerFor === Number.POSITIVE_INFINITY) return;
+    const waitMs = Math.max(0, this.timerFor - this.now());
     this.timer = setTimeout(() => this.wake(), Math.min(waitMs, longestTimerMs));
   }
 }
