@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { type OperationState, operationKey } from '#contracts';
-import { type StoredDelivery, Sweeper, type SweeperOptions, type VerifiedTarget, Verifier, type VerifierOptions } from '#delivery';
+import {
+  type Standing,
+  type StoredDelivery,
+  Sweeper,
+  type SweeperOptions,
+  type VerifiedTarget,
+  Verifier,
+  type VerifierOptions,
+} from '#delivery';
 import { createLogger, type Database, newEventId, newLeadRef, startTelemetry } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { openDeliveryDatabase } from './delivery-rig.js';
@@ -70,11 +78,17 @@ export function sweptTarget(more: Partial<VerifiedTarget> = {}): VerifiedTarget 
   };
 }
 
+/** What destinations are up to, for a sweeper. */
+export const standing =
+  (more: Partial<Standing> = {}) =>
+  (): Promise<Standing> =>
+    Promise.resolve({ held: [], probe: [], blocked: [], ...more });
+
 export function sweeperOf(db: Database, target: VerifiedTarget, more: Partial<SweeperOptions> = {}): Sweeper {
   return new Sweeper({
     db,
     target: (destination) => (destination === target.name ? target : undefined),
-    held: () => Promise.resolve([]),
+    standing: standing(),
     relayWake: () => {},
     logger: createLogger('rig', 'silent'),
     ...more,

@@ -106,6 +106,7 @@ describe('what a service tells others of its deliveries', () => {
       );
       await verifierOf(rig.db, sweptTarget({ lookup: () => Promise.resolve({ kind: 'unknown', code: 'http_503' }) })).verify();
       const answer = await historyRoute(rig.db)({
+        records: false,
         items: [
           { event_id: newEventId(), destination: 'rig' },
           { event_id: id, destination: 'other' },
@@ -289,7 +290,7 @@ describe('what a service tells others of its deliveries', () => {
 
     it('holds and releases a destination: what waits for it is held, and goes on', async () => {
       const id = await insert({ dueInMs: hour });
-      const sweeper = sweeperOf(rig.db, sweptTarget(), { held: undefined });
+      const sweeper = sweeperOf(rig.db, sweptTarget(), { standing: undefined });
       expect(await command({ command: 'hold', destination: 'rig' })).toEqual({ applied: true });
       await sweeper.sweep();
       expect(await rowOf(rig.db, id)).toMatchObject({ state: 'held' });

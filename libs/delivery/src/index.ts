@@ -74,6 +74,7 @@ export {
 } from './states-route.js';
 export type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 export { Sweeper, type SweeperOptions } from './sweeper.js';
+export type { Standing } from './sweeper-holds.js';
 export type { SweptTarget, VerifiedTarget } from './swept-target.js';
 export type {
   Backoff,

@@ -6,6 +6,7 @@ import {
   openSweepRig,
   type RowOptions,
   type SweepRig,
+  standing,
   sweeperOf,
   sweptTarget,
   verifierOf,
@@ -158,13 +159,14 @@ describe('with many delivered leads', () => {
       { deadlineInMs: -1 },
       { state: 'held' },
       { destination: 'held', dueInMs: 1_000 },
+      { destination: 'held', state: 'held' },
     ];
     for (const options of ids) await insertDelivery(rig.db, options);
     const database = explaining();
     const target = sweptTarget();
     await sweeperOf(database.asDatabase(), target, {
       target: (destination) => ({ ...target, name: destination }),
-      held: () => Promise.resolve(['held']),
+      standing: standing({ held: ['held'], probe: ['held'] }),
     }).sweep();
     expect([...database.plans.keys()]).toEqual(
       expect.arrayContaining([
@@ -175,6 +177,7 @@ describe('with many delivered leads', () => {
         'sweep.held',
         'sweep.hold',
         'sweep.held_rows',
+        'sweep.probe_rows',
         'sweep.count',
       ]),
     );

@@ -9,6 +9,7 @@ import {
   type RowOptions,
   rowOf,
   type SweepRig,
+  standing,
   sweeperOf,
   sweptTarget,
   topicsOf,
@@ -21,17 +22,20 @@ const hour = 3_600_000;
 describe('the sweeper', () => {
   let rig: SweepRig;
   let held: string[] = [];
+  let probe: string[] = [];
+  let blocked: string[] = [];
 
   beforeAll(async () => {
     rig = await openSweepRig('sweeper');
   });
   afterAll(() => rig.close());
   afterEach(async () => {
-    held = [];
+    [held, probe, blocked] = [[], [], []];
     await rig.clear();
   });
 
-  const sweep = (target: VerifiedTarget = sweptTarget()) => sweeperOf(rig.db, target, { held: () => Promise.resolve(held) }).sweep();
+  const sweep = (target: VerifiedTarget = sweptTarget()) =>
+    sweeperOf(rig.db, target, { standing: standing({ held, probe, blocked }) }).sweep();
   const insert = (options: RowOptions) => insertDelivery(rig.db, options);
   const leadKey = (id: string) => operationKey(id, 'rig', 'lead');
 
@@ -73,6 +77,16 @@ describe('the sweeper', () => {
       expect(notBefore).toBeLessThan(Date.now() + 601_000);
     });
 
+    it('wakes nothing for a destination that nothing is sent to', async () => {
+      await insert({ dueInMs: -60_000 });
+      blocked = ['rig'];
+      await sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(0);
+      blocked = [];
+      await sweep();
+      expect(await topicsOf(rig.db)).toEqual(['wake']);
+    });
+
     it('lets one process sweep at a time', async () => {
       await insert({ dueInMs: -11_000 });
       await Promise.all(Array.from({ length: 4 }, () => sweep()));
@@ -83,7 +97,7 @@ describe('the sweeper', () => {
       await insert({ dueInMs: -11_000, deadlineInMs: -1 });
       const lines: unknown[] = [];
       const logger = { warn: (fields: unknown) => lines.push(fields) } as never;
-      await new Sweeper({ db: rig.db, target: () => undefined, held: () => Promise.resolve([]), relayWake: () => {}, logger }).sweep();
+      await new Sweeper({ db: rig.db, target: () => undefined, standing: standing(), relayWake: () => {}, logger }).sweep();
       expect(await outboxRows(rig.db)).toHaveLength(0);
       expect(lines).toEqual([{ destinations: ['rig'] }]);
     });
@@ -288,9 +302,23 @@ describe('the sweeper', () => {
       expect(await outboxRows(rig.db)).toHaveLength(450);
     });
 
+    it('sends two held leads to a destination that is to be probed, and holds the others', async () => {
+      await Promise.all(Array.from({ length: 5 }, () => insert({ state: 'held' })));
+      [held, probe] = [['rig'], ['rig']];
+      await sweep();
+      await sweep();
+      const states = async () =>
+        (await rig.db.sql<{ state: string }>('rig.states', 'SELECT state FROM delivery ORDER BY state', [])).map(({ state }) => state);
+      expect(await states()).toEqual(['held', 'held', 'held', 'waiting', 'waiting']);
+      expect(await topicsOf(rig.db)).toEqual(['wake', 'wake']);
+      probe = [];
+      await sweep();
+      expect(await states()).toEqual(['held', 'held', 'held', 'held', 'held']);
+    });
+
     it('keeps held by name what has many destinations of one target', async () => {
       const target = sweptTarget({ name: 'notifier' });
-      const sweeper = sweeperOf(rig.db, target, { target: () => target, held: () => Promise.resolve(['notifier']) });
+      const sweeper = sweeperOf(rig.db, target, { target: () => target, standing: standing({ held: ['notifier'] }) });
       const id = await insert({ destination: 'lead/telegram/ada', dueInMs: 1_000 });
       await sweeper.sweep();
       expect(await rowOf(rig.db, id)).toMatchObject({ state: 'held' });

@@ -2,16 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveryState } from '#contracts';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import { crashPoint, type Database, type Logger, metrics, type Tx } from '#runtime';
-import { heldDestinations } from './destination/index.js';
 import { settle } from './sql/settle.js';
 import { type StoredRow, storedHead, withOperations } from './sql/stored.js';
 import {
   becomeSweeper,
   countUnfinished,
-  destinationsOf,
   expiredLeases,
-  heldRows,
-  hold,
   markWoken,
   type OverdueRow,
   overdue,
@@ -22,14 +18,15 @@ import {
 import { afterChange, outboxOf, type StoredChange, wakeUpRow } from './stored-change.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import { deadlineChange, leaseChange, releaseChange } from './sweeper-changes.js';
+import { readStanding, type Standing, sweepHolds } from './sweeper-holds.js';
 import type { SweptTarget } from './swept-target.js';
 
 export interface SweeperOptions {
   db: Database;
   /** By `delivery.destination`. Rows of a destination that is not configured any more are left alone and logged. */
   target(destination: string): SweptTarget | undefined;
-  /** Names of targets whose waiting rows must be `held`; default: those that a person holds or that refuse our credentials. */
-  held?(tx: Tx): Promise<string[]>;
+  /** What the destinations are up to; default: what their rows say. */
+  standing?(tx: Tx): Promise<Standing>;
   /** A holder died: what its delivery became, e.g. `uncertain`. Told once that is committed. */
   onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
   /** A delivery was changed without a claim. Told once that is committed. */
@@ -111,8 +108,9 @@ export class Sweeper {
     );
     const deadlines = this.#known(await pastDeadline(tx, skip()));
     const expired = await this.#change(tx, deadlines.rows, deadlineChange);
-    const holds = await this.#holds(tx);
-    const late = this.#known(await overdue(tx, skip()));
+    const standing = await (this.#options.standing ?? readStanding)(tx);
+    const holds = await this.#holds(tx, standing);
+    const late = this.#known(await overdue(tx, [...skip(), ...standing.blocked]));
     await this.#wake(tx, late.rows);
     this.#count(await countUnfinished(tx));
     const tagged = (reason: Reason, changes: StoredChange[]) => changes.map((change) => ({ reason, change }));
@@ -174,16 +172,12 @@ export class Sweeper {
     }
   }
 
-  async #holds(tx: Tx): Promise<{ released: StoredChange[]; held: number; more: boolean }> {
-    const { held: readHeld = heldDestinations, target, spreadMs = 5_000 } = this.#options;
-    const names = new Set(await readHeld(tx));
-    const isHeld = (destination: string): boolean => names.has(target(destination)?.name ?? destination);
-    const queued = names.size === 0 ? [] : (await destinationsOf(tx, 'queued')).filter(isHeld);
-    const held = queued.length === 0 ? 0 : await hold(tx, queued);
-    const free = (await destinationsOf(tx, 'held')).filter((destination) => !isHeld(destination) && target(destination) !== undefined);
-    const rows = free.length === 0 ? [] : await heldRows(tx, free);
-    const released = await this.#change(tx, rows, (stored) => releaseChange(stored, Math.floor(Math.random() * spreadMs)));
-    return { released, held, more: held === sweepBatch || rows.length === sweepBatch };
+  async #holds(tx: Tx, standing: Standing): Promise<{ released: StoredChange[]; held: number; more: boolean }> {
+    const { target, spreadMs = 5_000 } = this.#options;
+    const { held, free, probes, more } = await sweepHolds(tx, { standing, nameOf: (destination) => target(destination)?.name });
+    const released = await this.#change(tx, free, (stored) => releaseChange(stored, Math.floor(Math.random() * spreadMs)));
+    const woken = await this.#change(tx, probes, (stored) => releaseChange(stored, 0));
+    return { released: [...released, ...woken], held, more };
   }
 
   async #wake(tx: Tx, rows: readonly OverdueRow[]): Promise<void> {

@@ -96,17 +96,19 @@ export async function destinationsOf(tx: Tx, what: 'queued' | 'held'): Promise<s
 }
 
 /**
- * Turns waiting rows of these destinations into `held`, also those that a process keeps in memory: its claim meets the new state. Gives the
- * number of rows.
+ * Turns waiting rows of these destinations into `held`, also those that a process keeps in memory: its claim meets the new state. Rows of the
+ * destinations to `spare` that were woken a short while ago are on their way to be probes. Gives the number of rows.
  */
-export async function hold(tx: Tx, destinations: readonly string[]): Promise<number> {
+export async function hold(tx: Tx, destinations: readonly string[], spare: readonly string[]): Promise<number> {
   const rows = await tx.sql(
     'sweep.hold',
     `${clock}, held AS (
        UPDATE delivery d SET state = 'held', attempt_id = NULL, lease_until = NULL, next_attempt_at = NULL, updated_at = now
        FROM (
-         SELECT event_id, destination FROM delivery
-         WHERE state IN ('pending', 'waiting') AND destination = ANY ($1::text[]) LIMIT ${sweepBatch} FOR UPDATE SKIP LOCKED
+         SELECT event_id, destination FROM delivery, clock
+         WHERE state IN ('pending', 'waiting') AND destination = ANY ($1::text[])
+           AND (destination <> ALL ($2::text[]) OR woken_at IS NULL OR woken_at < now - ${wakeAgainMs} * interval '1 millisecond')
+         LIMIT ${sweepBatch} FOR UPDATE OF delivery SKIP LOCKED
        ) AS i, clock
        WHERE d.event_id = i.event_id AND d.destination = i.destination
        RETURNING d.operation_keys
@@ -115,7 +117,7 @@ export async function hold(tx: Tx, destinations: readonly string[]): Promise<num
        WHERE o.operation_key IN (SELECT unnest(operation_keys) FROM held) AND o.state IN ('pending', 'waiting')
      )
      SELECT 1 FROM held`,
-    [destinations],
+    [destinations, spare],
   );
   return rows.length;
 }
@@ -128,6 +130,31 @@ export function heldRows(tx: Tx, destinations: readonly string[]): Promise<Store
      SELECT ${storedColumns} FROM delivery d, clock WHERE state = 'held' AND destination = ANY ($1::text[]) ${locked}`,
     [destinations],
   );
+}
+
+/** Two held rows of a destination, as many as a probe needs; none while some were woken a short while ago. */
+export function probeRows(tx: Tx, destination: string): Promise<StoredRow[]> {
+  return tx.sql<StoredRow>(
+    'sweep.probe_rows',
+    `${clock}
+     SELECT ${storedColumns} FROM delivery d, clock WHERE state = 'held' AND destination = $1
+       AND NOT EXISTS (
+         SELECT FROM delivery w WHERE w.state IN ('pending', 'waiting') AND w.destination = $1
+           AND w.woken_at > now - ${wakeAgainMs} * interval '1 millisecond'
+       )
+     LIMIT 2 FOR UPDATE OF d SKIP LOCKED`,
+    [destination],
+  );
+}
+
+/** Destinations that nothing is sent to now: what waits for them is not woken. */
+export async function blockedDestinations(tx: Tx): Promise<string[]> {
+  const rows = await tx.sql<{ destination: string }>(
+    'sweep.blocked',
+    `SELECT destination FROM destination_state WHERE hold_at IS NOT NULL OR (mode = 'blocked' AND open_until > clock_now())`,
+    [],
+  );
+  return rows.map(({ destination }) => destination);
 }
 
 export interface StateCount {
