@@ -37,6 +37,13 @@ export class ModeReports {
     if (changed || more) for (const listener of this.#listeners) listener(this.#mode);
   }
 
+  /** This process sends no more, which says nothing about the destination. */
+  end(): void {
+    if (this.#mode === 'blocked') return;
+    this.#mode = 'blocked';
+    for (const listener of this.#listeners) listener('blocked');
+  }
+
   denied(reason: 'retry_budget' | 'quota'): void {
     metrics.requestsDenied.inc({ destination: this.#destination, reason });
   }

@@ -138,9 +138,9 @@ export class SharedControl implements DestinationControl {
     this.#stopped = true;
     clearTimeout(this.#timer);
     this.#purse?.stop();
+    this.#reports.end();
     await this.#prober.stop();
     await this.#link.stop();
-    this.#settle(false);
   }
 
   #newPurse({ store, destination, policy }: SharedControlOptions): QuotaPurse | undefined {
@@ -217,7 +217,8 @@ export class SharedControl implements DestinationControl {
   /** Brings everything in line with how the destination stands now. */
   #settle(tokens: boolean): void {
     this.#prober.forgetLost();
-    if (!this.#stopped) this.#prober.act();
+    if (this.#stopped) return;
+    this.#prober.act();
     const { mode, reason } = this;
     if (sends(mode) && !sends(this.#reports.mode)) {
       this.#epoch++;
@@ -232,7 +233,6 @@ export class SharedControl implements DestinationControl {
 
   #wakeLater(): void {
     clearTimeout(this.#timer);
-    if (this.#stopped) return;
     const { freshForMs } = this.#link.known;
     const waits = [freshForMs > 0 ? freshForMs : undefined, this.#prober.nextMs()];
     if (this.mode === 'ramping') waits.push(untilNextStepMs(this.#rampingForMs()));

@@ -99,7 +99,7 @@ function blockedAgain(state: SharedState, { reason, afterMs }: Reason, context: 
   const nth = nextCoolDown(state, context);
   const lengthMs =
     reason === 'throttled' ? throttleMs(afterMs, { backoff: policy.backoff, nth, random }) : coolDownMs(policy.breaker, nth, random);
-  return blocked(state, { reason, openAtMs: nowMs + lengthMs }, nth);
+  return blocked(state, { reason, openAtMs: Math.max(nowMs + lengthMs, state.block?.openAtMs ?? 0) }, nth);
 }
 
 function blocked(state: SharedState, block: SharedState['block'], coolDowns: number): SharedState {
