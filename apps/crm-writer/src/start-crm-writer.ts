@@ -1,7 +1,21 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { dlqTopic, groups, type LeadAccepted, LeadAcceptedEvent, replayTopic, retryTiers, retryTopic, topics } from '#contracts';
-import { DeliveryEngine, Sweeper, statesRequest, statesRoute, type Vault, vaultClient } from '#delivery';
+import {
+  type Contacts,
+  createContacts,
+  createDestinationControl,
+  createUpkeep,
+  DeliveryEngine,
+  type DestinationControl,
+  openReplayGate,
+  type ReplayGate,
+  type SweptTarget,
+  serveDeliveries,
+  type Upkeep,
+  type Vault,
+  vaultClient,
+} from '#delivery';
 import { type Connector, createConnector } from '#destinations';
 import {
   createKafka,
@@ -18,6 +32,7 @@ import {
   type DestinationConfig,
   databaseReadiness,
   hmacs,
+  type InternalClient,
   internalClient,
   loadHmacSecret,
   loadInternalTokens,
@@ -26,47 +41,66 @@ import {
   startInternalServer,
 } from '#runtime';
 import { crmWriterModule } from './crm-writer.module.js';
+import { destinationPolicy } from './destination-policy.js';
 import { DestinationTarget, mayBeFor } from './destination-target.js';
 import { Engines } from './engines.js';
 import type { crmWriterEnv } from './env.js';
 import { servedDestinations } from './served-destinations.js';
 import { openStorage, type Storage } from './storage.js';
+import { sweptDestination, verifiedDestination } from './swept-destinations.js';
 
 type Context = ServiceContext<typeof crmWriterEnv>;
 
 /** Longest time of one batched vault read. */
 const vaultTimeoutMs = 3_000;
+/** Of one question about the state of an approved batch. */
+const operatorTimeoutMs = 1_000;
 /** What is in hand then is finished by the engines; its records come again and meet rows that have ended. */
 const stopGraceMs = 3_000;
 
 interface Parts {
   storage: Storage;
-  kafka: KafkaPort;
   relay: Relay;
   vault: Vault;
-  connectors: ReadonlyMap<string, Connector>;
+  contacts: Contacts;
+  replays?: ReplayGate;
+  strategy: MessagingStrategy;
 }
 
-/** Starts crm-writer: storage, relay, internal API, one engine and one consumer group per destination, the sweeper. */
+/** One destination of this process. */
+interface Served {
+  config: DestinationConfig;
+  connector: Connector;
+  target: DestinationTarget;
+  control: DestinationControl;
+}
+
+/** Starts crm-writer: storage, relay, internal API, one engine and one consumer group per destination, and what keeps its rows moving. */
 export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
-  const served = servedDestinations(site, { names: env.LD_DESTINATIONS, leaseMs: env.LEASE_MS });
+  const configs = servedDestinations(site, { names: env.LD_DESTINATIONS, leaseMs: env.LEASE_MS });
   const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
-  const connectors = connectAll(served, env.LD_SECRETS_DIR);
+  const token = tokens['crm-writer'] ?? '';
+  const keyed = hmacs(loadHmacSecret(env.LD_SECRETS_DIR));
+  const vault = internalClient({ baseUrl: intakeUrl(env), token, timeoutMs: vaultTimeoutMs });
+  const operator = operatorClient(env, token);
+  const replays = operator && openReplayGate({ secretsDir: env.LD_SECRETS_DIR, operator, logger });
   const kafka = createKafka({ ...kafkaSettings(env), clientId: 'crm-writer', logger });
   const storage = await openStorage(env);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
-  const vault = internalClient({ baseUrl: intakeUrl(env), token: tokens['crm-writer'] ?? '', timeoutMs: vaultTimeoutMs });
+  const served = configs.map((config) => serve(context, config, { storage, keyed }));
 
-  const strategy = messagingStrategy(context, { kafka, storage, served });
-  const engines = createEngines(context, served, { storage, kafka, relay, vault: vaultClient(vault), connectors, strategy });
+  const strategy = messagingStrategy(context, { kafka, storage, served: configs });
+  const relayWake = (): void => relay.wake();
+  const contacts = createContacts({ db, logger, wakeTopic, relayWake });
+  const engines = createEngines(context, served, { storage, relay, vault: vaultClient(vault), contacts, replays, strategy });
   const app = await NestFactory.createMicroservice(crmWriterModule(engines), { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({
     kafka,
     destinations: Object.keys(site.destinations),
-    groups: served.map(({ name }) => groups.crmWriter(name)),
-    produces: [topics.leadResolved],
+    groups: configs.map(({ name }) => groups.crmWriter(name)),
+    produces: [topics.leadResolved, ...configs.map(({ name }) => dlqTopic(topics.leadAccepted, groups.crmWriter(name)))],
     begin: () => app.listen(),
     logger,
   });
@@ -77,23 +111,29 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
     readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  server.route('/internal/v1/deliveries:state', { callers: ['intake', 'reconciler', 'operator'], body: statesRequest }, statesRoute(db));
-  const sweeper = createSweeper(context, storage, relay);
+  const swept = sweptTargets(site, storage);
+  serveDeliveries(server, { db, target: (name) => swept.get(name), relayWake, logger });
+  const upkeep = keepRowsMoving(context, { storage, served, swept, relayWake });
+  await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();
-  sweeper.start();
+  upkeep.start();
   void door.open();
   return [
     { name: 'database', stop: () => db.close() },
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
-    { name: 'vault client', stop: () => vault.close() },
-    { name: 'connectors', stop: async () => void (await Promise.all([...connectors.values()].map((connector) => connector.close()))) },
-    { name: 'sweeper', stop: () => sweeper.stop() },
+    { name: 'clients', stop: async () => void (await Promise.all([vault.close(), operator?.close()])) },
+    { name: 'connectors', stop: async () => void (await Promise.all(served.map(({ connector }) => connector.close()))) },
+    { name: 'destinations', stop: async () => void (await Promise.all(served.map(({ control }) => control.stop()))) },
+    { name: 'contacts', stop: async () => contacts.stop() },
+    { name: 'upkeep', stop: () => upkeep.stop() },
     { name: 'engines', stop: () => engines.stop() },
     { name: 'consumers', stop: () => closeConsumers(app, door) },
   ];
 }
+
+const wakeTopic = (destination: string): string => retryTopic(topics.leadAccepted, groups.crmWriter(destination), '15s');
 
 /** Stops fetching and waits for what the engines hold. */
 async function closeConsumers(app: Pick<INestApplicationContext, 'close'>, door: KafkaDoor): Promise<void> {
@@ -101,9 +141,28 @@ async function closeConsumers(app: Pick<INestApplicationContext, 'close'>, door:
   await app.close();
 }
 
-function connectAll(served: readonly DestinationConfig[], secretsDir: string): Map<string, Connector> {
-  const keyed = hmacs(loadHmacSecret(secretsDir));
-  return new Map(served.map((config) => [config.name, createConnector({ name: config.name, config, secretsDir, hmacs: keyed })]));
+function serve(
+  { env, site, logger }: Context,
+  config: DestinationConfig,
+  { storage, keyed }: { storage: Storage; keyed: ReturnType<typeof hmacs> },
+): Served {
+  const connector = createConnector({ name: config.name, config, secretsDir: env.LD_SECRETS_DIR, hmacs: keyed });
+  const target = new DestinationTarget({ config, policies: site.policies, connector, codec: storage.codec });
+  const control = createDestinationControl({
+    db: storage.db,
+    destination: config.name,
+    policy: destinationPolicy(config),
+    check: target.check,
+    logger,
+    url: env.DATABASE_URL,
+  });
+  return { config, connector, target, control };
+}
+
+/** Without one approved items cannot be checked, and records on replay topics are refused. */
+function operatorClient(env: Context['env'], token: string): InternalClient | undefined {
+  const baseUrl = env.INTERNAL_URLS.operator;
+  return baseUrl === undefined ? undefined : internalClient({ baseUrl, token, timeoutMs: operatorTimeoutMs });
 }
 
 function intakeUrl(env: Context['env']): string {
@@ -140,45 +199,57 @@ function subscription(destination: string): Subscription {
   };
 }
 
-function createEngines(
-  { env, logger, telemetry }: Context,
-  served: readonly DestinationConfig[],
-  { storage, relay, vault, connectors, strategy }: Parts & { strategy: MessagingStrategy },
-): Engines {
-  const byGroup = new Map<string, DeliveryEngine<LeadAccepted>>();
-  for (const config of served) {
-    const connector = connectors.get(config.name);
-    if (connector === undefined) continue;
+function createEngines({ env, logger, telemetry }: Context, served: readonly Served[], parts: Parts): Engines {
+  const { storage, relay, strategy, vault, contacts, replays } = parts;
+  const engineOf = ({ config, target, control }: Served): [string, DeliveryEngine<LeadAccepted>] => {
     const group = groups.crmWriter(config.name);
     const engine = new DeliveryEngine<LeadAccepted>({
       db: storage.db,
-      target: new DestinationTarget({ config, connector, codec: storage.codec }),
+      target,
+      destination: control,
       vault,
+      contacts,
+      replays,
       group,
       control: () => strategy.consumer(group),
       dlqTopic: dlqTopic(topics.leadAccepted, group),
+      wakeTopic: (tier) => retryTopic(topics.leadAccepted, group, tier),
       relayWake: () => relay.wake(),
       telemetry,
       logger,
       leaseMs: env.LEASE_MS,
     });
-    byGroup.set(group, engine);
-  }
-  return new Engines(byGroup);
+    return [group, engine];
+  };
+  return new Engines(new Map(served.map(engineOf)));
 }
 
-/** Sweeps for every destination of the site file, also those that another process serves. */
-function createSweeper({ env, site, logger }: Context, { db }: Storage, relay: Relay): Sweeper {
-  return new Sweeper({
-    db,
-    target: (destination) => {
-      const config = site.destinations[destination];
-      if (config === undefined) return undefined;
-      const wakeTopic = retryTopic(topics.leadAccepted, groups.crmWriter(destination), '15s');
-      return { name: config.name, nativeIdempotency: config.nativeIdempotency, wakeTopic };
-    },
-    relayWake: () => relay.wake(),
+/** Every destination of the site file, also those that another process serves. */
+function sweptTargets(site: Context['site'], { codec }: Storage): ReadonlyMap<string, SweptTarget> {
+  return new Map(Object.values(site.destinations).map((config) => [config.name, sweptDestination(config, { site, codec })]));
+}
+
+interface Rows {
+  storage: Storage;
+  served: readonly Served[];
+  swept: ReadonlyMap<string, SweptTarget>;
+  relayWake: () => void;
+}
+
+function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, swept, relayWake }: Rows): Upkeep {
+  const verified = new Map(
+    served.flatMap(({ config, target }) => {
+      const rows = swept.get(config.name);
+      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, config.lookupTimeoutMs)]];
+    }),
+  );
+  return createUpkeep({
+    db: storage.db,
+    target: (name) => swept.get(name),
+    verified: (name) => verified.get(name),
+    relayWake,
+    telemetry,
     logger,
-    everyMs: env.SWEEP_MS,
+    sweepMs: env.SWEEP_MS,
   });
 }

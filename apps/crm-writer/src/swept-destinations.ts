@@ -1,0 +1,28 @@
+import { dlqTopic, groups, LeadAcceptedEvent, retryTopic, topics } from '#contracts';
+import type { StoredDelivery, SweptTarget, VerifiedTarget } from '#delivery';
+import type { Codec } from '#messaging';
+import type { DestinationConfig, Site } from '#runtime';
+import { attemptsOf, type DestinationTarget, plannedOperations, verificationOf } from './destination-target.js';
+import { storedResolutionRow } from './resolution.js';
+
+/** A destination as it is known by rows alone: also one that another process serves. */
+export function sweptDestination(config: DestinationConfig, { site, codec }: { site: Site; codec: Codec }): SweptTarget {
+  const group = groups.crmWriter(config.name);
+  return {
+    name: config.name,
+    nativeIdempotency: config.nativeIdempotency,
+    wakeTopic: retryTopic(topics.leadAccepted, group, '15s'),
+    dlqTopic: dlqTopic(topics.leadAccepted, group),
+    timeoutMs: config.timeoutMs,
+    verification: verificationOf(config),
+    canLookUp: (kind) => Object.hasOwn(config.lookup, kind),
+    attempts: async (stored: StoredDelivery) => attemptsOf(site.policies, await codec.decode(LeadAcceptedEvent, stored.event)),
+    operations: (eventId) => plannedOperations(config, eventId),
+    resolved: async (stored) => [await storedResolutionRow(stored, { codec, primary: config.primary })],
+  };
+}
+
+/** The same of one that this process serves: its operations can be looked up. */
+export function verifiedDestination(swept: SweptTarget, target: DestinationTarget, lookupTimeoutMs: number): VerifiedTarget {
+  return { ...swept, lookupTimeoutMs, lookup: (operation, context) => target.lookup(operation, context) };
+}
