@@ -32,6 +32,12 @@ const acceptedRetentionMs = 8 * day;
 /** A deadline may not be longer: `lead.accepted` has to outlive it by 7 days, the horizon of recovery. */
 export const longestDeadlineMs = acceptedRetentionMs - 7 * day;
 
+/**
+ * From submission to the end of its last approved item: rows of leads, deliveries and operations are kept 40 days, and `lead.accepted` may
+ * bring a record back for as long as it keeps it. Sealed payloads are kept longer than either.
+ */
+export const longestRecoveryMs = 40 * day - acceptedRetentionMs;
+
 export interface TopicSpec {
   readonly name: string;
   readonly partitions: number;

@@ -1,5 +1,5 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import type { Outcome } from '#delivery';
+import type { KnownContact, LookupResult, Outcome } from '#delivery';
 import type { TraceContext } from '#runtime';
 
 /** What a destination can do; the failure policy is chosen by it. */
@@ -26,6 +26,8 @@ export interface OperationCall {
   payload: LeadPayload;
   /** References of the lead's earlier operations, by kind. */
   refs: Readonly<Record<string, string>>;
+  /** Of a contact: what is known of the person's record there. It is then changed by its reference, without what a newer lead wrote. */
+  contact?: KnownContact;
   /** What the first recorded call sent; another request must not follow it. */
   pinned?: { requestHash: string; mappingVersion?: number };
   trace: TraceContext;
@@ -37,17 +39,11 @@ export interface OperationCall {
 export interface LookupQuery {
   kind: string;
   eventId: string;
-  personKey: string;
+  /** Keyed hash of the person. */
+  personKey?: string;
   trace?: TraceContext;
   timeoutMs: number;
 }
-
-/** `several` is never resolved by taking the first. */
-export type LookupResult =
-  | { kind: 'absent' }
-  | { kind: 'found'; ref: string }
-  | { kind: 'several'; refs: string[] }
-  | { kind: 'unknown'; code: string };
 
 export interface ChangedRecord {
   kind: string;
@@ -64,9 +60,14 @@ export interface Connector {
   readonly name: string;
   readonly capabilities: ConnectorCapabilities;
   perform(call: OperationCall): Promise<Outcome>;
+  /** Names of the fields that a contact operation writes, never their values. */
+  contactFields(event: LeadAccepted, payload: LeadPayload): readonly string[];
+  /** True: this call changes a named record, so that repeating it has no second effect even without a key. */
+  repeatable(kind: string, contact: KnownContact | undefined): boolean;
   /** `unknown` where the kind cannot be looked up. */
   lookup(query: LookupQuery): Promise<LookupResult>;
   changedSince?(from: Date, to: Date): AsyncIterable<ChangedRecord>;
+  /** A cheap call that proves credentials and reachability; absent where none is configured. */
   check?(): Promise<{ ok: boolean; code?: string }>;
   close(): Promise<void>;
 }

@@ -4,7 +4,6 @@ export type {
   Connector,
   ConnectorCapabilities,
   LookupQuery,
-  LookupResult,
   OperationCall,
 } from './connector.js';
 export { type ConnectorSettings, createConnector } from './create-connector.js';

@@ -45,6 +45,7 @@ export class Crm implements Witness {
   private requests = 0;
   private lookups = 0;
   private checks = 0;
+  /** Writes; lookups and checks do not count. */
   private inFlight = 0;
   private maxInFlight = 0;
 
@@ -96,7 +97,8 @@ export class Crm implements Witness {
   }
 
   private write(exchange: Exchange, kind: CrmKind, id?: string): void {
-    this.enter();
+    this.inFlight += 1;
+    if (this.inFlight > this.maxInFlight) this.maxInFlight = this.inFlight;
     this.requests += 1;
     const { call } = exchange;
     this.minutes.add(text(call.headers['idempotency-key']), call.receivedMs);
@@ -108,19 +110,21 @@ export class Crm implements Witness {
     const refused = this.unsigned(call) ?? this.refusal({ kind, key, call, id }, body);
     const commit = (): Answer => refused ?? this.commit({ kind, key, call, id }, switches);
     const pretend = (): Answer => refused ?? { status: id === undefined ? 201 : 200, body: { id: id ?? this.store.nextId(kind) } };
-    carryOut(exchange, fault, this.work(commit, pretend));
+    const finished = (): void => {
+      this.inFlight -= 1;
+    };
+    carryOut(exchange, fault, { ...this.work(commit, pretend), finished });
   }
 
-  /** Proves credentials, as far as it carries a signature, and that the CRM is there. Stands beside the bulkhead: it is not in flight. */
+  /** Proves credentials, as far as it carries a signature, and that the CRM is there. */
   private check(exchange: Exchange): void {
     this.checks += 1;
     const { fault } = this.rules.decide({ operation: 'check' }, []);
     const answer = (): Answer => this.unsigned(exchange.call) ?? { status: 200, body: { ok: true } };
-    carryOut(exchange, fault, { ...this.work(answer, answer), finished: () => undefined });
+    carryOut(exchange, fault, this.work(answer, answer));
   }
 
   private lookup(exchange: Exchange, kind: CrmKind): void {
-    this.enter();
     this.lookups += 1;
     const key = exchange.call.query.get(keyField[kind]) ?? undefined;
     this.calls.add(key, 'lookup');
@@ -128,11 +132,6 @@ export class Crm implements Witness {
     const { fault, switches } = this.rules.decide(ruled, ['searchLagMs']);
     const search = (): Answer => ({ status: 200, body: this.store.find(kind, key, Date.now() - switches.searchLagMs) });
     carryOut(exchange, fault, this.work(search, search));
-  }
-
-  private enter(): void {
-    this.inFlight += 1;
-    if (this.inFlight > this.maxInFlight) this.maxInFlight = this.inFlight;
   }
 
   private answer({ res, span }: Exchange, answer: Answer): void {
@@ -145,9 +144,7 @@ export class Crm implements Witness {
       commit,
       pretend,
       refusal: (status) => ({ error: `status ${status} by rule` }),
-      finished: () => {
-        this.inFlight -= 1;
-      },
+      finished: () => undefined,
     };
   }
 

@@ -12,7 +12,7 @@ export interface HttpCallerOptions {
 }
 
 export interface HttpCall {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT';
   /** Begins with a slash. */
   path: string;
   /** Name, value, name, value … */

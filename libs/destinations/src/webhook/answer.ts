@@ -1,67 +1,106 @@
 import type { FailureClass } from '#contracts';
 import type { Outcome } from '#delivery';
+import type { ErrorOutcome, ErrorRule } from '#runtime';
 import type { HttpResult } from '../http/http-caller.js';
+import { retryAfterMs } from '../http/retry-after.js';
+import { type ProviderBody, readProviderBody } from './provider-body.js';
 
-/** What a generic webhook's answer means. 2xx is done unless its body says otherwise; everything else by status. */
-export function readAnswer(result: HttpResult, nowMs: number): Outcome {
+export interface AnswerContext {
+  nowMs: number;
+  /** Kind of the operation that was called. */
+  operation: string;
+  /** The destination's own table; it goes before the general one. */
+  errors: readonly ErrorRule[];
+  /** The operation can be looked up: an answer that names a record without its id is then found out. */
+  canLookUp: boolean;
+}
+
+/** What an answer means by a rule or by its status: the outcome, and the class of a permanent one. */
+interface Meaning {
+  outcome: ErrorOutcome;
+  class?: FailureClass;
+}
+
+/**
+ * What one call to a generic webhook came to. Never throws; every answer has exactly one meaning: the destination's own table by (status,
+ * code, operation) goes first, then a body that says that it failed, then the status.
+ */
+export function readAnswer(result: HttpResult, context: AnswerContext): Outcome {
   if (result.kind === 'not_sent') return { kind: 'transient', code: result.code, provablyNotExecuted: true };
   if (result.kind === 'no_answer') return { kind: 'uncertain', code: result.code };
   const { status, headers } = result;
-  const body = parse(result.body);
-  const common = { status, providerRequestId: text(headers['x-request-id'] ?? headers['request-id']) };
-  if (status >= 200 && status < 300) return { ...common, ...done(body) };
-  return { ...common, ...refused(status, body, retryAfterMs(text(headers['retry-after']), nowMs)) };
+  const body = readProviderBody(result.body);
+  const common = { status, providerRequestId: single(headers['x-request-id'] ?? headers['request-id']) };
+  const meaning = byRule(status, body, context) ?? byBody(status, body) ?? byStatus(status);
+  const afterMs = retryAfterMs(single(headers['retry-after']), context.nowMs);
+  return { ...common, ...toOutcome(meaning, { status, body, afterMs, canLookUp: context.canLookUp }) };
 }
 
-type Body = Record<string, unknown> | undefined;
-
-function parse(body: string | undefined): Body {
-  try {
-    const value: unknown = JSON.parse(body ?? '');
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function text(value: string | string[] | undefined): string | undefined {
+function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.at(-1) : value;
 }
 
-function done(body: Body): Outcome {
-  if (body !== undefined && (body.ok === false || body.success === false || isError(body.error) || isError(body.errors))) {
-    return { kind: 'permanent', class: 'permanent', code: providerCode(body) ?? 'error_body' };
+function byRule(status: number, { words }: ProviderBody, { errors, operation }: AnswerContext): Meaning | undefined {
+  return errors.find(
+    (rule) =>
+      rule.status === status &&
+      (rule.code === undefined || words.includes(rule.code)) &&
+      (rule.operation === undefined || rule.operation === operation),
+  );
+}
+
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+function byBody(status: number, { failed }: ProviderBody): Meaning | undefined {
+  return isSuccess(status) && failed ? { outcome: 'permanent' } : undefined;
+}
+
+/**
+ * Statuses that mean something of their own. 408: the server gave up waiting for a request that it may have had in full. 421, 423, 425: it
+ * did not begin with it. Any other 4xx is a refusal; what a 5xx did is not known; redirects are not followed.
+ */
+const meanings: Readonly<Record<number, Meaning>> = {
+  401: { outcome: 'auth' },
+  403: { outcome: 'auth' },
+  408: { outcome: 'uncertain' },
+  409: { outcome: 'permanent', class: 'conflict' },
+  413: { outcome: 'permanent', class: 'oversize' },
+  421: { outcome: 'transient' },
+  423: { outcome: 'transient' },
+  425: { outcome: 'transient' },
+  429: { outcome: 'throttled' },
+};
+
+function byStatus(status: number): Meaning {
+  if (isSuccess(status)) return { outcome: 'succeeded' };
+  return meanings[status] ?? { outcome: status >= 500 ? 'uncertain' : 'permanent' };
+}
+
+interface Said {
+  status: number;
+  body: ProviderBody;
+  afterMs?: number;
+  canLookUp: boolean;
+}
+
+function toOutcome(meaning: Meaning, { status, body, afterMs, canLookUp }: Said): Outcome {
+  const ownWord = body.words.find((word) => word !== 'not_json');
+  const code = ownWord ?? (isSuccess(status) ? 'error_body' : `http_${status}`);
+  switch (meaning.outcome) {
+    case 'succeeded':
+      return { kind: 'succeeded', ref: body.ref };
+    case 'duplicate':
+      if (body.ref !== undefined) return { kind: 'duplicate', ref: body.ref };
+      // It holds the record and does not say which: a lookup tells, or a person.
+      return canLookUp ? { kind: 'uncertain', code } : { kind: 'permanent', class: 'conflict', code };
+    case 'transient':
+      return { kind: 'transient', code, provablyNotExecuted: true, afterMs };
+    case 'permanent':
+      return { kind: 'permanent', class: meaning.class ?? 'permanent', code };
+    case 'throttled':
+    case 'uncertain':
+      return { kind: meaning.outcome, code, afterMs };
+    case 'auth':
+      return { kind: 'auth', code };
   }
-  const id = body?.id;
-  return { kind: 'succeeded', ref: typeof id === 'string' || typeof id === 'number' ? String(id) : undefined };
-}
-
-const isError = (value: unknown): boolean =>
-  value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
-
-const classes: Readonly<Record<number, FailureClass>> = { 401: 'auth', 403: 'auth', 409: 'conflict', 413: 'oversize' };
-
-function refused(status: number, body: Body, afterMs: number | undefined): Outcome {
-  const code = `http_${status}`;
-  if (status === 429) return { kind: 'throttled', code, afterMs };
-  if (status === 425) return { kind: 'transient', code, provablyNotExecuted: true, afterMs };
-  // The server gave up waiting for a request that it may have had in full.
-  if (status === 408) return { kind: 'uncertain', code, afterMs };
-  if (status >= 500) return { kind: 'uncertain', code, afterMs };
-  return { kind: 'permanent', class: classes[status] ?? 'permanent', code: providerCode(body) ?? code };
-}
-
-/** The provider's own word for it, where it is one word; its prose may quote the lead. */
-function providerCode(body: Body): string | undefined {
-  const error = body?.error;
-  const nested = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : error;
-  const code = body?.code ?? nested;
-  return typeof code === 'string' && /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(code) ? code : undefined;
-}
-
-/** `Retry-After` in seconds or as a date; nothing where it is neither or over. */
-export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const ms = /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1_000 : Date.parse(value) - nowMs;
-  return Number.isFinite(ms) && ms > 0 ? ms : undefined;
 }

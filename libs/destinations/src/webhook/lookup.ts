@@ -1,8 +1,9 @@
-import type { LookupQuery, LookupResult } from '../connector.js';
+import type { LookupResult } from '#delivery';
+import type { LookupQuery } from '../connector.js';
 import type { HttpResult } from '../http/http-caller.js';
 
 const placeholders: Readonly<Record<string, (query: LookupQuery) => string>> = {
-  person_key: (query) => query.personKey,
+  person_key: (query) => query.personKey ?? '',
   external_id: (query) => query.eventId,
   event_id: (query) => query.eventId,
 };
@@ -19,6 +20,16 @@ export function lookupPath(template: string, query: LookupQuery): string {
     return value === undefined ? whole : encodeURIComponent(value(query));
   });
   return path.startsWith('/') ? path : `/${path}`;
+}
+
+/** The path of a known record, its `{ref}` filled in. */
+export function updatePath(template: string, ref: string): string {
+  return template.replaceAll('{ref}', encodeURIComponent(ref));
+}
+
+/** True where the template asks for the person and the query does not know them. */
+export function lacksPerson(template: string, query: LookupQuery): boolean {
+  return query.personKey === undefined && template.includes('{person_key}');
 }
 
 /** An array, or an object with one under `data`, `items` or `results`; 404 is absent. Anything else says nothing. */

@@ -3,15 +3,42 @@ import type { OperationCall } from '../connector.js';
 /** Counted up when a body changes for the same lead; pinned to an operation by its first call. */
 export const mappingVersion = 1;
 
+/** What a body is made of. */
+export type Lead = Pick<OperationCall, 'kind' | 'event' | 'payload' | 'refs'>;
+
+export type WebhookBody = Readonly<Record<string, unknown>>;
+
 /**
  * Bodies of the generic webhook. They depend on the lead alone, never on time or attempt: a repeated operation key comes with the same
  * bytes. Absent fields stay absent, empty text stays empty: an update can tell the two apart.
  */
-export function webhookBody(call: OperationCall, operations: readonly string[]): string {
-  return JSON.stringify(call.kind === 'contact' ? contactBody(call) : leadBody(call, operations));
+export function webhookBody(lead: Lead, operations: readonly string[]): WebhookBody {
+  const body = lead.kind === 'contact' ? contactBody(lead) : leadBody(lead, operations);
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }
 
-function contactBody({ payload, event }: OperationCall): object {
+/** Identifies the person in a contact's body: it is no field that a lead writes. */
+export const personField = 'person_key';
+
+/** The body without what a newer lead wrote. */
+export function withoutNewer(body: WebhookBody, newer: readonly string[]): WebhookBody {
+  if (newer.length === 0) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !newer.includes(name)));
+}
+
+/** The first of these paths (`phone`, `custom.owner`) that the body would write. */
+export function firstWritten(body: WebhookBody, paths: readonly string[]): string | undefined {
+  return paths.find((path) => {
+    let place: unknown = body;
+    return path.split('.').every((name) => {
+      if (typeof place !== 'object' || place === null || !Object.hasOwn(place, name)) return false;
+      place = (place as Record<string, unknown>)[name];
+      return true;
+    });
+  });
+}
+
+function contactBody({ payload, event }: Lead): object {
   return {
     person_key: payload.person_key,
     ...payload.contact,
@@ -25,7 +52,7 @@ function contactBody({ payload, event }: OperationCall): object {
 }
 
 /** A destination without an operation `contact` gets the person with the lead. */
-function leadBody({ kind, payload, event, refs }: OperationCall, operations: readonly string[]): object {
+function leadBody({ kind, payload, event, refs }: Lead, operations: readonly string[]): object {
   const person = operations.includes('contact') ? { contact_id: refs.contact } : { contact: payload.contact, consent: payload.consent };
   return {
     external_id: event.event_id,

@@ -50,8 +50,8 @@ describe('the webhook connector', () => {
   let server: Server;
   let config: DestinationConfig;
   let connector: WebhookConnector;
-  let requests: { url: string; headers: IncomingHttpHeaders; body: string }[];
-  let answer: { status: number; body: string };
+  let requests: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
+  let answer: { status: number; body: string; afterMs?: number };
 
   beforeEach(async () => {
     requests = [];
@@ -60,8 +60,8 @@ describe('the webhook connector', () => {
       let body = '';
       request.on('data', (chunk) => (body += String(chunk)));
       request.on('end', () => {
-        requests.push({ url: request.url ?? '', headers: request.headers, body });
-        response.writeHead(answer.status).end(answer.body);
+        requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
+        setTimeout(() => response.writeHead(answer.status).end(answer.body), answer.afterMs ?? 0);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -77,8 +77,20 @@ describe('the webhook connector', () => {
       nativeIdempotency: true,
       lookup: { lead: '/leads?external_id={external_id}' },
       paths: { contact: '/contacts', lead: '/leads' },
+      updates: { contact: { method: 'PATCH', path: '/contacts/{ref}' } },
+      protectedFields: [],
+      errors: [],
+      check: '/check',
       timeoutMs: 1_000,
       connectTimeoutMs: 500,
+      lookupTimeoutMs: 300,
+      maxExecutionMs: 60_000,
+      searchLagMs: 30_000,
+      uncertainHorizonMs: 1_800_000,
+      keyRetentionMs: 86_400_000,
+      backoff: { baseMs: 15_000, capMs: 300_000 },
+      breaker: { coolDownMs: 15_000, longestCoolDownMs: 60_000 },
+      retryBudget: 0.2,
       concurrency: 4,
     };
     connector = newConnector(config);
@@ -166,6 +178,140 @@ describe('the webhook connector', () => {
     expect(requests).toHaveLength(2);
   });
 
+  describe('a person who is known', () => {
+    const known = (newer: string[] = []) => ({ ref: 'c/9', newer });
+    const sent = () => JSON.parse(requests.at(-1)?.body ?? '') as Record<string, unknown>;
+
+    it('is changed by the reference, with the same fields as a new one', async () => {
+      expect(await connector.perform(call('contact', { contact: known() }))).toMatchObject({ kind: 'succeeded', ref: 'rec-1' });
+      expect(requests[0]).toMatchObject({ method: 'PATCH', url: '/crm/contacts/c%2F9' });
+      expect(Object.keys(sent())).toEqual(['person_key', ...connector.contactFields(event, payload)]);
+      new Webhook(secret).verify(requests[0]?.body ?? '', requests[0]?.headers as Record<string, string>);
+    });
+
+    it('keeps what a newer lead wrote', async () => {
+      await connector.perform(call('contact', { contact: known(['name', 'lead_ref']) }));
+      expect(sent()).not.toHaveProperty('name');
+      expect(sent()).not.toHaveProperty('lead_ref');
+      expect(sent()).toMatchObject({ email: 'ada@example.test', phone: '' });
+    });
+
+    it('is left alone where newer leads wrote every field', async () => {
+      const newer = connector.contactFields(event, payload);
+      expect(await connector.perform(call('contact', { contact: { ref: 'c-9', newer } }))).toEqual({ kind: 'succeeded', ref: 'c-9' });
+      expect(requests).toHaveLength(0);
+    });
+
+    it('gets each change under the operation’s key and a mark of what it carries', async () => {
+      for (const newer of [[], [], ['name']]) await connector.perform(call('contact', { contact: known(newer) }));
+      const keys = requests.map(({ headers }) => String(headers['idempotency-key']));
+      expect(keys[0]).toMatch(/:crm:contact~[0-9a-f]{12}$/);
+      expect(keys[1]).toBe(keys[0]);
+      expect(keys[2]).not.toBe(keys[0]);
+      expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(keys);
+    });
+
+    it('is the same request as before to the pin, whatever is known by now', async () => {
+      const first = await connector.perform(call('contact'));
+      const pinned = { requestHash: first.requestHash ?? '', mappingVersion: 1 };
+      expect(await connector.perform(call('contact', { pinned, contact: known(['name']) }))).toMatchObject({ kind: 'succeeded' });
+      const other = { ...payload, contact: { name: 'Bo Example' } };
+      expect(await connector.perform(call('contact', { pinned, contact: known(), payload: other }))).toMatchObject({
+        code: 'request_changed',
+      });
+    });
+
+    it('is posted like a new one where the site file does not say how it is changed', async () => {
+      const plain = newConnector({ ...config, updates: {} });
+      await plain.perform(call('contact', { contact: known(['name']) }));
+      await plain.close();
+      expect(requests[0]).toMatchObject({ method: 'POST', url: '/crm/contacts' });
+      expect(sent()).not.toHaveProperty('name');
+      expect(plain.repeatable('contact', known())).toBe(false);
+    });
+
+    it('makes a call repeatable by itself, as the change of a named record', () => {
+      expect(connector.repeatable('contact', known())).toBe(true);
+      expect(connector.repeatable('contact', { newer: [] })).toBe(false);
+      expect(connector.repeatable('contact', undefined)).toBe(false);
+      expect(connector.repeatable('lead', known())).toBe(false);
+    });
+  });
+
+  it.each([
+    ['contact', 'email'],
+    ['lead', 'custom.seats'],
+    ['lead', 'message'],
+  ])('refuses a %s that would write the protected field %s, and sends nothing', async (kind, field) => {
+    const careful = newConnector({ ...config, protectedFields: ['custom.owner', field] });
+    expect(await careful.perform(call(kind))).toEqual({ kind: 'permanent', class: 'protected_field', code: field });
+    expect(requests).toHaveLength(0);
+    const [without] = [{ ...payload, contact: { name: 'Ada Example' }, custom: { other: 1 }, message: undefined }];
+    expect(await careful.perform(call(kind, { payload: without }))).toMatchObject({ kind: 'succeeded' });
+    await careful.close();
+  });
+
+  it('lets pass a protected field that a newer lead wrote already', async () => {
+    const careful = newConnector({ ...config, protectedFields: ['email'] });
+    expect(await careful.perform(call('contact', { contact: { ref: 'c-9', newer: ['email'] } }))).toMatchObject({ kind: 'succeeded' });
+    expect(requests[0]?.body).not.toContain('ada@example.test');
+    await careful.close();
+  });
+
+  it('reads answers by the destination’s own table', async () => {
+    answer = { status: 409, body: '{"error":"duplicate_external_id","id":"l-7"}' };
+    const rules = newConnector({ ...config, errors: [{ status: 409, code: 'duplicate_external_id', outcome: 'duplicate' }] });
+    expect(await rules.perform(call('lead'))).toMatchObject({ kind: 'duplicate', ref: 'l-7', status: 409 });
+    expect(await connector.perform(call('lead'))).toMatchObject({ kind: 'permanent', class: 'conflict' });
+    await rules.close();
+  });
+
+  it('checks credentials with a signed request of their own', async () => {
+    answer = { status: 200, body: '{"ok":true}' };
+    expect(await connector.check?.()).toEqual({ ok: true });
+    expect(requests[0]).toMatchObject({ method: 'GET', url: '/crm/check' });
+    new Webhook(secret).verify('', requests[0]?.headers as Record<string, string>);
+    answer = { status: 401, body: '{"error":"expired_token"}' };
+    expect(await connector.check?.()).toEqual({ ok: false, code: 'expired_token' });
+    answer = { status: 200, body: '{"ok":false}' };
+    expect(await connector.check?.()).toEqual({ ok: false, code: 'error_body' });
+    const unchecked = newConnector({ ...config, check: undefined });
+    expect(unchecked.check).toBeUndefined();
+    expect(unchecked.capabilities.check).toBe(false);
+    await unchecked.close();
+  });
+
+  it('gives lookups and checks a limit apart from that of writes', async () => {
+    answer = { status: 200, body: '[{"id":"rec-7"}]', afterMs: 600 };
+    const [lookup, check, write] = await Promise.all([
+      connector.lookup({ kind: 'lead', eventId: event.event_id, timeoutMs: 1_000 }),
+      connector.check?.(),
+      connector.perform(call('lead')),
+    ]);
+    expect(lookup).toEqual({ kind: 'unknown', code: 'timeout' });
+    expect(check).toEqual({ ok: false, code: 'timeout' });
+    expect(write).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('looks up and checks while every write hangs', async () => {
+    const hung = Array.from({ length: 6 }, (_, index) => {
+      answer = { status: 201, body: '{}', afterMs: 700 };
+      return connector.perform(call('lead', { operationKey: `k-${index}` }));
+    });
+    while (requests.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
+    answer = { status: 200, body: '[]' };
+    expect(await connector.lookup({ kind: 'lead', eventId: event.event_id, timeoutMs: 1_000 })).toEqual({ kind: 'absent' });
+    await connector.close();
+    await Promise.all(hung);
+  });
+
+  it('looks nobody up by a person it does not know', async () => {
+    const byPerson = newConnector({ ...config, lookup: { contact: '/contacts?person_key={person_key}' } });
+    expect(await byPerson.lookup({ kind: 'contact', eventId: 'e', timeoutMs: 1_000 })).toEqual({ kind: 'unknown', code: 'no_person_key' });
+    expect(requests).toHaveLength(0);
+    await byPerson.close();
+  });
+
   it('finds an operation again through its lookup template', async () => {
     answer = { status: 200, body: '[{"id":"rec-7"}]' };
     expect(await connector.lookup({ kind: 'lead', eventId: event.event_id, personKey: 'p', timeoutMs: 1_000 })).toEqual({
@@ -189,7 +335,7 @@ describe('the webhook connector', () => {
       lookup: ['lead'],
       changedSince: false,
       batch: false,
-      check: false,
+      check: true,
     });
   });
 });

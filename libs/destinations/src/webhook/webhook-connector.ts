@@ -1,10 +1,11 @@
-import type { Outcome } from '#delivery';
+import type { LeadAccepted, LeadPayload } from '#contracts';
+import type { KnownContact, LookupResult, Outcome } from '#delivery';
 import { ConfigError, type DestinationConfig, type Hmacs } from '#runtime';
-import type { Connector, ConnectorCapabilities, LookupQuery, LookupResult, OperationCall } from '../connector.js';
-import { HttpCaller } from '../http/http-caller.js';
+import type { Connector, ConnectorCapabilities, LookupQuery, OperationCall } from '../connector.js';
+import { HttpCaller, type HttpResult } from '../http/http-caller.js';
 import { readAnswer } from './answer.js';
-import { lookupPath, readLookup, unknownPlaceholders } from './lookup.js';
-import { mappingVersion, webhookBody } from './mapping.js';
+import { lacksPerson, lookupPath, readLookup, unknownPlaceholders, updatePath } from './lookup.js';
+import { firstWritten, mappingVersion, personField, type WebhookBody, webhookBody, withoutNewer } from './mapping.js';
 import { createSigner, type Signer } from './sign.js';
 
 export interface WebhookOptions {
@@ -16,18 +17,31 @@ export interface WebhookOptions {
   hmacs: Pick<Hmacs, 'ref'>;
 }
 
+/** Lookups and checks have connections of their own: they get through while every write hangs, and hold up none. */
+const readConnections = 4;
+
+interface Request {
+  method: 'POST' | 'PATCH' | 'PUT';
+  path: string;
+  body: WebhookBody;
+  /** It writes over a record that is there already. */
+  changes: boolean;
+}
+
 /**
  * Any HTTP CRM that takes signed JSON posts (Standard Webhooks). The operation key is `webhook-id` and `Idempotency-Key`: stable over every
  * attempt. With `native_idempotency` the receiver promises to answer a repeated key with its stored answer. With a lookup template an
- * operation can be found again.
+ * operation can be found again. A contact whose id is known is changed by it where `updates` says how.
  */
 export class WebhookConnector implements Connector {
   readonly name: string;
   readonly capabilities: ConnectorCapabilities;
+  readonly check?: Connector['check'];
   readonly #config: DestinationConfig;
   readonly #signer: Signer;
   readonly #hmacs: Pick<Hmacs, 'ref'>;
-  readonly #caller: HttpCaller;
+  readonly #writer: HttpCaller;
+  readonly #reader: HttpCaller;
 
   constructor({ name, config, secret, hmacs }: WebhookOptions) {
     checkLookups(name, config.lookup);
@@ -35,61 +49,95 @@ export class WebhookConnector implements Connector {
     this.#config = config;
     this.#signer = createSigner(secret);
     this.#hmacs = hmacs;
-    this.#caller = new HttpCaller({ ...config, connections: config.concurrency });
+    this.#writer = new HttpCaller({ ...config, connections: config.concurrency });
+    this.#reader = new HttpCaller({ ...config, connections: readConnections });
+    const { check } = config;
+    if (check !== undefined) this.check = () => this.#check(check);
     this.capabilities = {
       nativeIdempotency: config.nativeIdempotency,
       upsert: [],
       lookup: Object.keys(config.lookup),
       changedSince: false,
       batch: false,
-      check: false,
+      check: check !== undefined,
     };
   }
 
   async perform(call: OperationCall): Promise<Outcome> {
-    const body = webhookBody(call, this.#config.operations);
-    const requestHash = this.#hmacs.ref(call.event.organization, body);
+    const full = webhookBody(call, this.#config.operations);
+    const requestHash = this.#hmacs.ref(call.event.organization, JSON.stringify(full));
     if (call.pinned !== undefined && call.pinned.requestHash !== requestHash) {
       return { kind: 'permanent', class: 'conflict', code: 'request_changed' };
     }
-    const result = await this.#caller.call({
-      method: 'POST',
-      path: this.#config.paths[call.kind] ?? `/${call.kind}`,
-      headers: this.#headers(call, body),
-      body,
-      timeoutMs: call.timeoutMs,
-    });
+    const request = this.#request(call, full);
+    if (request.changes && Object.keys(request.body).every((name) => name === personField)) {
+      // Newer leads of the person have written every field already.
+      return { kind: 'succeeded', ref: call.contact?.ref };
+    }
+    const written = firstWritten(request.body, this.#config.protectedFields);
+    if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
+    const result = await this.#send(call, request);
     const pin = result.kind === 'not_sent' ? {} : { requestHash, mappingVersion };
-    return { ...readAnswer(result, Date.now()), ...pin };
+    const { errors, lookup } = this.#config;
+    const canLookUp = Object.hasOwn(lookup, call.kind);
+    return { ...readAnswer(result, { nowMs: Date.now(), operation: call.kind, errors, canLookUp }), ...pin };
+  }
+
+  contactFields(event: LeadAccepted, payload: LeadPayload): readonly string[] {
+    const body = webhookBody({ kind: 'contact', event, payload, refs: {} }, this.#config.operations);
+    return Object.keys(body).filter((name) => name !== personField);
+  }
+
+  repeatable(kind: string, contact: KnownContact | undefined): boolean {
+    return contact?.ref !== undefined && this.#config.updates[kind] !== undefined;
   }
 
   async lookup(query: LookupQuery): Promise<LookupResult> {
     const template = this.#config.lookup[query.kind];
     if (template === undefined) return { kind: 'unknown', code: 'no_lookup' };
-    const headers = ['accept', 'application/json', ...traceHeaders(query.trace)];
-    const path = lookupPath(template, query);
-    return readLookup(await this.#caller.call({ method: 'GET', path, headers, timeoutMs: query.timeoutMs }));
+    if (lacksPerson(template, query)) return { kind: 'unknown', code: 'no_person_key' };
+    const timeoutMs = Math.min(query.timeoutMs, this.#config.lookupTimeoutMs);
+    return readLookup(await this.#get(lookupPath(template, query), { timeoutMs, trace: query.trace }));
   }
 
-  close(): Promise<void> {
-    return this.#caller.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#reader.close()]);
   }
 
-  #headers(call: OperationCall, body: string): string[] {
+  #request({ kind, contact }: OperationCall, full: WebhookBody): Request {
+    const update = this.#config.updates[kind];
+    const body = withoutNewer(full, contact?.newer ?? []);
+    if (contact?.ref !== undefined && update !== undefined) {
+      return { method: update.method, path: updatePath(update.path, contact.ref), body, changes: true };
+    }
+    const changes = contact !== undefined && contact.newer.length > 0;
+    return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, changes };
+  }
+
+  #send(call: OperationCall, { method, path, body: fields, changes }: Request): Promise<HttpResult> {
+    const body = JSON.stringify(fields);
+    // What a change carries depends on what was written meanwhile: other bytes under the same key would be refused, or taken for a repeat.
+    const key = changes ? `${call.operationKey}~${this.#hmacs.ref(call.event.organization, body).slice(0, 12)}` : call.operationKey;
+    const headers = ['content-type', 'application/json', ...this.#signed(key, body), 'idempotency-key', key, ...traceHeaders(call.trace)];
+    return this.#writer.call({ method, path, headers, body, timeoutMs: call.timeoutMs });
+  }
+
+  async #check(path: string): Promise<{ ok: boolean; code?: string }> {
+    const result = await this.#get(path, { timeoutMs: this.#config.lookupTimeoutMs });
+    if (result.kind !== 'answered') return { ok: false, code: result.code };
+    const answer = readAnswer(result, { nowMs: Date.now(), operation: 'check', errors: [], canLookUp: false });
+    return answer.kind === 'succeeded' ? { ok: true } : { ok: false, code: 'code' in answer ? answer.code : answer.kind };
+  }
+
+  #get(path: string, { timeoutMs, trace }: { timeoutMs: number; trace?: OperationCall['trace'] }): Promise<HttpResult> {
+    const headers = ['accept', 'application/json', ...this.#signed(`get:${crypto.randomUUID()}`, ''), ...traceHeaders(trace)];
+    return this.#reader.call({ method: 'GET', path, headers, timeoutMs });
+  }
+
+  #signed(id: string, body: string): string[] {
     const seconds = Math.floor(Date.now() / 1_000);
-    return [
-      'content-type',
-      'application/json',
-      'webhook-id',
-      call.operationKey,
-      'webhook-timestamp',
-      String(seconds),
-      'webhook-signature',
-      this.#signer.sign(call.operationKey, seconds, body),
-      'idempotency-key',
-      call.operationKey,
-      ...traceHeaders(call.trace),
-    ];
+    const signature = this.#signer.sign(id, seconds, body);
+    return ['webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', signature];
   }
 }
 

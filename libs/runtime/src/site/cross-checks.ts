@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { longestDeadlineMs, unrouted } from '#contracts';
+import { unrouted } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
+import { checkDestination, readableDestination } from './check-destination.js';
+import { checkPolicies } from './check-policies.js';
+import { hasTwins, when } from './problems.js';
 import { duration } from './site-schema.js';
 
 const text = z.string().optional().catch(undefined);
 const texts = z.array(z.string()).catch([]);
-const templates = z.record(z.string(), z.string()).catch({});
 const entries = <T extends z.ZodType>(entry: T) => z.record(z.string(), entry).catch({});
 const list = <T extends z.ZodType>(entry: T) => z.array(entry).catch([]);
 
@@ -24,18 +26,7 @@ const readable = z
         })
         .catch({ match: {}, destinations: [] }),
     ),
-    destinations: entries(
-      z
-        .object({
-          primary: z.boolean().catch(false),
-          operations: texts,
-          lookup: templates,
-          paths: templates,
-          timeout_ms: z.number().default(10_000).catch(Number.POSITIVE_INFINITY),
-          connect_timeout_ms: z.number().catch(0),
-        })
-        .catch({ primary: false, operations: [], lookup: {}, paths: {}, timeout_ms: 0, connect_timeout_ms: 0 }),
-    ),
+    destinations: entries(readableDestination),
     policies: entries(
       z
         .object({ deadline: duration.prefault('4h').catch(0), max_age: duration.prefault('7d').catch(Number.POSITIVE_INFINITY) })
@@ -49,9 +40,6 @@ const readable = z
 type Readable = z.infer<typeof readable>;
 type Source = Readable['sources'][number];
 type Rule = Readable['routing'][number];
-type Destination = Readable['destinations'][string];
-
-const lookupPlaceholders = ['person_key', 'external_id', 'lead_ref'];
 
 /** What no single field shows: names that must exist, pairs that must be unique, at most one primary destination per rule. */
 export function crossCheck(document: unknown): ConfigProblem[] {
@@ -65,18 +53,7 @@ export function crossCheck(document: unknown): ConfigProblem[] {
       fix: 'Give the destination another name',
     }),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),
-    ...Object.entries(site.policies).flatMap(([name, { deadline, max_age: maxAge }]) => [
-      ...when(deadline > maxAge, {
-        path: `policies.${name}.max_age`,
-        problem: 'is shorter than the deadline',
-        fix: 'Make it at least as long as deadline',
-      }),
-      ...when(deadline > longestDeadlineMs, {
-        path: `policies.${name}.deadline`,
-        problem: 'is longer than the retention of lead.accepted less 7 days',
-        fix: `Make it at most ${longestDeadlineMs / 3_600_000}h`,
-      }),
-    ]),
+    ...checkPolicies(site.policies, site.destinations),
   ];
 }
 
@@ -129,41 +106,6 @@ function checkRule(site: Readable, rule: Rule, path: string): ConfigProblem[] {
   ];
 }
 
-function checkDestination(destination: Destination, path: string): ConfigProblem[] {
-  const { operations, lookup, paths, timeout_ms: timeoutMs, connect_timeout_ms: connectMs } = destination;
-  const strangers = Object.entries({ lookup, paths }).flatMap(([field, map]) =>
-    Object.keys(map)
-      .filter((kind) => !operations.includes(kind))
-      .map((kind) => `${path}.${field}.${kind}`),
-  );
-  return [
-    ...when(hasTwins(operations), { path: `${path}.operations`, problem: 'names an operation twice', fix: 'Name each operation once' }),
-    ...strangers.flatMap((at) =>
-      when(true, { path: at, problem: 'is no operation of this destination', fix: 'Name one of its operations' }),
-    ),
-    ...Object.entries(lookup).flatMap(([kind, template]) =>
-      when(hasUnknownPlaceholder(template), {
-        path: `${path}.lookup.${kind}`,
-        problem: 'has an unknown placeholder',
-        fix: `Use ${lookupPlaceholders.map((name) => `{${name}}`).join(', ')}`,
-      }),
-    ),
-    ...when(connectMs > timeoutMs, {
-      path: `${path}.connect_timeout_ms`,
-      problem: 'is longer than timeout_ms',
-      fix: 'Make it at most timeout_ms',
-    }),
-  ];
-}
-
-function hasUnknownPlaceholder(template: string): boolean {
-  return [...template.matchAll(/\{([^}]*)\}/g)].some(([, name]) => !lookupPlaceholders.includes(name ?? ''));
-}
-
-function hasTwins(names: string[]): boolean {
-  return new Set(names).size !== names.length;
-}
-
 function mustExist(map: Record<string, unknown>, name: string | undefined, path: string): ConfigProblem[] {
   const known = Object.keys(map);
   const fix = known.length > 0 ? `Use one of: ${known.join(', ')}` : 'Define it';
@@ -178,8 +120,4 @@ function mustBeSlug(name: string | undefined, path: string): ConfigProblem[] {
     problem: 'is not a slug, so that no lead has it',
     fix: 'Write it in lower case, letters and digits, with a hyphen for everything between',
   });
-}
-
-function when(wrong: boolean, problem: ConfigProblem): ConfigProblem[] {
-  return wrong ? [problem] : [];
 }

@@ -59,6 +59,7 @@ function problemsOf(text: string, variables: NodeJS.ProcessEnv = env): ConfigPro
   return [];
 }
 
+const marketing = (field: string) => `destinations.sandbox-marketing.${field}`;
 const pathsOf = (text: string, variables?: NodeJS.ProcessEnv) => problemsOf(text, variables).map(({ path }) => path);
 
 describe('a site file', () => {
@@ -88,6 +89,67 @@ describe('a site file', () => {
     expect(site.routing[1]).toEqual({ match: {}, destinations: ['sandbox-crm'], policy: 'default' });
     expect(site.channels.sales).toMatchObject({ name: 'sales', chatId: '-1001' });
     expect(site.owners.ada).toEqual({ id: 'ada', name: 'Sales duty' });
+  });
+
+  it('gives a destination the times, limits and rules that nobody set', () => {
+    const { destinations } = parseSite(good, env);
+    expect(destinations['sandbox-marketing']).toMatchObject({
+      updates: {},
+      protectedFields: [],
+      errors: [],
+      lookupTimeoutMs: 10_000,
+      maxExecutionMs: 60_000,
+      searchLagMs: 30_000,
+      uncertainHorizonMs: 1_800_000,
+      keyRetentionMs: 30 * 86_400_000,
+      backoff: { baseMs: 15_000, capMs: 300_000 },
+      breaker: { coolDownMs: 15_000, longestCoolDownMs: 60_000 },
+      retryBudget: 0.2,
+    });
+    expect(destinations['sandbox-marketing']?.check).toBeUndefined();
+    expect(destinations['sandbox-marketing']?.quota).toBeUndefined();
+  });
+
+  it('reads how a destination is changed, checked, limited and answers', () => {
+    const own = `updates: { contact: { path: "/contacts/{ref}" } }
+    protected_fields: [phone, custom.owner]
+    check: /check
+    quota: { requests: 100, per: 10s }
+    breaker: { cool_down: 5s }
+    errors:
+      - { status: 503, code: QUERY_LIMIT_EXCEEDED, outcome: throttled }
+      - { status: 400, operation: contact, outcome: permanent, class: protected_field }`;
+    expect(parseSite(good.replace('path: /hook', own), env).destinations['sandbox-marketing']).toMatchObject({
+      updates: { contact: { method: 'PATCH', path: '/contacts/{ref}' } },
+      protectedFields: ['phone', 'custom.owner'],
+      check: '/check',
+      quota: { requests: 100, perMs: 10_000 },
+      breaker: { coolDownMs: 5_000, longestCoolDownMs: 60_000 },
+      errors: [
+        { status: 503, code: 'QUERY_LIMIT_EXCEEDED', outcome: 'throttled' },
+        { status: 400, operation: 'contact', outcome: 'permanent', class: 'protected_field' },
+      ],
+    });
+  });
+
+  it('does not ask how long keys are kept where a destination promises nothing about them', () => {
+    const forgetful = good
+      .replace('paths: { lead: /deals }', 'key_retention: 1h')
+      .replace('native_idempotency: true', 'native_idempotency: false');
+    expect(pathsOf(forgetful)).toEqual([]);
+  });
+
+  it('names every mistake of a policy and of what has to outlive it at once', () => {
+    const bad = good
+      .replace('paths: { lead: /deals }', 'key_retention: 1d\n    uncertain_horizon: 1m\n    backoff: { base: 1h }')
+      .replace('deadline: 15m, max_age: 7d', 'deadline: 26h, max_age: 40d');
+    expect(pathsOf(bad).toSorted()).toEqual([
+      'destinations.sandbox-crm.backoff.base',
+      'destinations.sandbox-crm.key_retention',
+      'destinations.sandbox-crm.uncertain_horizon',
+      'policies.strict.deadline',
+      'policies.strict.max_age',
+    ]);
   });
 
   it('shortens the connect timeout that nobody set to the timeout', () => {
@@ -171,6 +233,51 @@ describe('a site file', () => {
       'timeout_ms: 100\n    connect_timeout_ms: 200',
       'destinations.sandbox-marketing.connect_timeout_ms',
     ],
+    [
+      'a connect timeout beyond that of lookups',
+      'path: /hook',
+      'lookup_timeout_ms: 50\n    connect_timeout_ms: 60',
+      marketing('connect_timeout_ms'),
+    ],
+    ['a back-off that begins beyond its cap', 'path: /hook', 'backoff: { base: 10m }', marketing('backoff.base')],
+    ['a back-off of no time', 'path: /hook', 'backoff: { base: 0s }', marketing('backoff.base')],
+    ['a cool-down beyond the longest', 'path: /hook', 'breaker: { cool_down: 61s }', marketing('breaker.cool_down')],
+    ['a quota of no time', 'path: /hook', 'quota: { requests: 5, per: 0s }', marketing('quota.per')],
+    [
+      'a horizon before two lookups could tell',
+      'path: /hook',
+      'lookup: { contact: /c }\n    uncertain_horizon: 129s',
+      marketing('uncertain_horizon'),
+    ],
+    [
+      'an update of an operation that is not performed',
+      'path: /hook',
+      'updates: { note: { path: "/x/{ref}" } }',
+      marketing('updates.note'),
+    ],
+    ['an update without the reference', 'path: /hook', 'updates: { contact: { path: /contacts } }', marketing('updates.contact.path')],
+    [
+      'an update of a lead',
+      'paths: { lead: /deals }',
+      'updates: { lead: { path: "/leads/{ref}" } }',
+      'destinations.sandbox-crm.updates.lead',
+    ],
+    [
+      'a rule for an operation that is not performed',
+      'path: /hook',
+      'errors: [{ status: 409, operation: lead, outcome: auth }]',
+      marketing('errors[0].operation'),
+    ],
+    [
+      'a class of what is not permanent',
+      'path: /hook',
+      'errors: [{ status: 409, outcome: auth, class: conflict }]',
+      marketing('errors[0].class'),
+    ],
+    ['an outcome that does not exist', 'path: /hook', 'errors: [{ status: 409, outcome: gone }]', marketing('errors[0].outcome')],
+    ['a protected field that is no path', 'path: /hook', 'protected_fields: ["the name"]', marketing('protected_fields[0]')],
+    ['keys forgotten before the last replay', 'paths: { lead: /deals }', 'key_retention: 7d', 'destinations.sandbox-crm.key_retention'],
+    ['replays beyond what the rows outlive', 'max_age: 7d', 'max_age: 32d', 'policies.strict.max_age'],
     ['a deadline beyond the age limit', 'max_age: 7d', 'max_age: 10m', 'policies.strict.max_age'],
     ['a deadline that lead.accepted would not outlive', 'deadline: 15m', 'deadline: 25h', 'policies.strict.deadline'],
     ['no source at all', good.slice(1, good.indexOf('routing:')), 'sources: []\n', 'sources'],

@@ -97,7 +97,7 @@ const destination = z.strictObject({
   lookup: z
     .record(kind, path)
     .default({})
-    .describe('URL template per operation, relative to base_url, with {person_key}, {external_id} or {lead_ref}.'),
+    .describe('URL template per operation, relative to base_url, with {person_key}, {external_id} or {event_id}.'),
   path: path.optional().describe('One path for all operations.'),
   paths: z.record(kind, path).optional().describe('Path per operation; default /<operation>s.'),
   updates: z
@@ -111,12 +111,20 @@ const destination = z.strictObject({
   errors: z.array(errorRule).default([]).describe('What its answers mean where that is not the usual; the first rule that fits counts.'),
   check: path.optional().describe('A cheap GET that proves credentials and reachability.'),
   timeout_ms: z.number().int().min(1).max(120_000).default(10_000).describe('Of one write, connect included.'),
-  connect_timeout_ms: z.number().int().min(1).max(60_000).optional().describe('Default 2000, at most timeout_ms.'),
+  connect_timeout_ms: z
+    .number()
+    .int()
+    .min(1)
+    .max(60_000)
+    .optional()
+    .describe('Of one TCP and TLS connect. Default 2000, at most timeout_ms and lookup_timeout_ms.'),
   lookup_timeout_ms: z.number().int().min(1).max(120_000).optional().describe('Of one lookup or check. Default timeout_ms.'),
   max_execution: duration.prefault('60s').describe('How long it may still work on a request whose caller gave up.'),
   search_lag: duration.prefault('30s').describe('Until a lookup finds what was written.'),
   uncertain_horizon: duration.prefault('30m').describe('Uncertain for this long, a write is raised to its owner.'),
-  key_retention: duration.prefault('24h').describe('How long a repeated Idempotency-Key gets its first answer.'),
+  key_retention: duration
+    .prefault('30d')
+    .describe('How long a repeated Idempotency-Key gets its first answer; where it is shorter than a lead may be replayed, it is none.'),
   backoff: z
     .strictObject({ base: duration.prefault('15s'), cap: duration.prefault('5m') })
     .prefault({})
@@ -130,7 +138,13 @@ const destination = z.strictObject({
     .strictObject({ requests: z.number().int().min(1), per: duration })
     .optional()
     .describe('Requests that the destination allows in a period, over all processes.'),
-  concurrency: z.number().int().min(1).max(1_000).default(64).describe('Calls in flight at most, per process.'),
+  concurrency: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(64)
+    .describe('Writes in flight at most, per process; lookups and checks have four connections beside.'),
 });
 
 const policy = z.strictObject({

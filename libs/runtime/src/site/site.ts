@@ -70,7 +70,7 @@ export interface DestinationConfig {
   retryBudget: number;
   /** Requests that the destination allows in a period, over all processes. */
   quota?: { requests: number; perMs: number };
-  /** Calls in flight at most, per process. */
+  /** Writes in flight at most, per process. */
   concurrency: number;
 }
 

@@ -75,11 +75,11 @@ type Times =
   | 'breaker';
 
 function timesOf(destination: SiteDocument['destinations'][string]): Pick<DestinationConfig, Times> {
-  const { timeout_ms: timeoutMs, backoff, breaker } = destination;
+  const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs = timeoutMs, backoff, breaker } = destination;
   return {
     timeoutMs,
-    connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, timeoutMs),
-    lookupTimeoutMs: destination.lookup_timeout_ms ?? timeoutMs,
+    connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, timeoutMs, lookupTimeoutMs),
+    lookupTimeoutMs,
     maxExecutionMs: destination.max_execution,
     searchLagMs: destination.search_lag,
     uncertainHorizonMs: destination.uncertain_horizon,
