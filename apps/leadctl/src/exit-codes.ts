@@ -1,5 +1,5 @@
 import { BrokersUnavailable, RegistryUnavailable, SchemaRefused } from '#messaging';
-import { ConfigError, DatabaseUnavailable } from '#runtime';
+import { ConfigError, DatabaseUnavailable, InternalUnavailable } from '#runtime';
 
 /**
  * What the process says by its end; scripts and deployments rely on it.
@@ -7,7 +7,7 @@ import { ConfigError, DatabaseUnavailable } from '#runtime';
  * - 1: failed in a way nobody foresaw
  * - 2: wrong usage or configuration; everything wrong with it is printed
  * - 3: looked and found something that a person must change (a schema, a topic)
- * - 4: PostgreSQL, Kafka or the registry is out of reach; run it again later
+ * - 4: PostgreSQL, Kafka, the registry or a service is out of reach; run it again later
  */
 export const exitCodes = { done: 0, failed: 1, usage: 2, found: 3, unreachable: 4 } as const;
 
@@ -18,6 +18,8 @@ const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFO
 export function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigError) return exitCodes.usage;
   if (error instanceof SchemaRefused) return exitCodes.found;
-  const unreachable = [BrokersUnavailable, RegistryUnavailable, DatabaseUnavailable].some((kind) => error instanceof kind);
+  const unreachable = [BrokersUnavailable, RegistryUnavailable, DatabaseUnavailable, InternalUnavailable].some(
+    (kind) => error instanceof kind,
+  );
   return unreachable || networkCodes.has((error as { code?: string }).code ?? '') ? exitCodes.unreachable : exitCodes.failed;
 }

@@ -9,6 +9,7 @@ import { newSourceKey } from './commands/sources.js';
 import { applyAllTopics, topicLines } from './commands/topics.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
+import { addOperator } from './operator-program.js';
 import { createOutput, type Output } from './output.js';
 
 const owner = { DATABASE_URL: databaseEnv.DATABASE_URL };
@@ -27,6 +28,7 @@ export function createProgram(ended: (code: number) => void, env: NodeJS.Process
   addSchemas(program, { output, env, ended });
   addSources(program, output);
   addBalance(program, { output, env, ended });
+  addOperator(program, { output, env, ended });
   return program;
 }
 

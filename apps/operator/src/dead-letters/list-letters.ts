@@ -8,7 +8,9 @@ const shortText = z.string().min(1).max(512);
 export const listRequest = z.strictObject({
   destination: shortText.optional(),
   class: shortText.optional(),
-  state: z.enum(['open', 'closed']).default('open'),
+  /** Default: open; where leads are named, any. */
+  state: z.enum(['open', 'closed', 'any']).optional(),
+  event_ids: z.array(z.uuid()).min(1).max(200).optional(),
   /** `next` of the page before. */
   after: z.uuid().optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
@@ -76,7 +78,8 @@ const columns = `dead_letter_id, state, closed_as, closed_at, service, event_id,
 
 const listSql = `
 SELECT ${columns} FROM dead_letter
-WHERE state = $1 AND ($2::text IS NULL OR destination = $2) AND ($3::text IS NULL OR class = $3) AND ($4::uuid IS NULL OR dead_letter_id > $4)
+WHERE ($1 = 'any' OR state = $1) AND ($2::text IS NULL OR destination = $2) AND ($3::text IS NULL OR class = $3) AND ($4::uuid IS NULL OR dead_letter_id > $4)
+  AND ($6::uuid[] IS NULL OR event_id = ANY ($6))
 ORDER BY dead_letter_id LIMIT $5`;
 
 const showSql = `
@@ -91,8 +94,9 @@ export interface DeadLetterPage {
 
 /** Dead letters in the order in which they came. */
 export async function listLetters(db: Sql, request: ListRequest): Promise<DeadLetterPage> {
-  const { destination = null, class: failure = null, state, after = null, limit } = request;
-  const items = await db.sql<DeadLetterItem>('operator.list_letters', listSql, [state, destination, failure, after, limit]);
+  const { destination = null, class: failure = null, event_ids = null, after = null, limit } = request;
+  const state = request.state ?? (event_ids === null ? 'open' : 'any');
+  const items = await db.sql<DeadLetterItem>('operator.list_letters', listSql, [state, destination, failure, after, limit, event_ids]);
   return { items: items.map(withAdvice), ...(items.length === limit && { next: items.at(-1)?.dead_letter_id }) };
 }
 

@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { CommanderError } from 'commander';
+import { z } from 'zod';
+import { createLogger, type InternalServer, startInternalServer } from '#runtime';
+import { exitCodeOf } from './exit-codes.js';
+import { createProgram } from './program.js';
+
+const token = 'leadctl-token-16-chars';
+let printed: string;
+let runDir: string;
+let server: InternalServer;
+/** What the operator service was asked, and what it answers. */
+let asked: [command: string, body: unknown][];
+let answers: Record<string, unknown>;
+
+beforeEach(async () => {
+  [printed, asked, answers] = ['', [], {}];
+  const write = (text: unknown) => {
+    printed += String(text);
+    return true;
+  };
+  jest.spyOn(process.stdout, 'write').mockImplementation(write as never);
+  jest.spyOn(process.stderr, 'write').mockImplementation(write as never);
+  const logger = createLogger('leadctl', 'silent');
+  server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens: { leadctl: token }, readiness: [], logger });
+  for (const command of ['dead-letters:list', 'dead-letters:show', 'items:approve', 'batches:show', 'batches:stop']) {
+    server.route(`/internal/v1/${command}`, { callers: ['leadctl'], body: z.any() }, async (body) => {
+      asked.push([command, body]);
+      return answers[command];
+    });
+  }
+  runDir = mkdtempSync(path.join(tmpdir(), 'run-'));
+  mkdirSync(path.join(runDir, 'secrets'));
+  writeFileSync(path.join(runDir, 'endpoints.json'), JSON.stringify({ internal: { operator: `http://127.0.0.1:${server.port}` } }));
+  writeFileSync(path.join(runDir, 'secrets', 'internal-tokens.json'), JSON.stringify({ leadctl: token }));
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await server.stop();
+  rmSync(runDir, { recursive: true });
+});
+
+async function run(...words: string[]): Promise<number> {
+  let code = 0;
+  const program = createProgram((ended) => {
+    code = ended;
+  }, {});
+  try {
+    await program.parseAsync(['node', 'leadctl', ...words]);
+    return code;
+  } catch (error) {
+    return error instanceof CommanderError ? 2 : exitCodeOf(error);
+  }
+}
+
+const letter = {
+  event_id: 'e-1',
+  destination: 'crm',
+  lead_ref: 'L-1',
+  class: 'auth',
+  code: 'http_403',
+  attempts: 1,
+  submitted_at: '2026-06-01T12:00:00.000Z',
+  respond_by: '2026-06-01T12:30:00.000Z',
+  owner: 'integration',
+  disposition: 'approve_replay',
+  reference: null,
+  state: 'open',
+  closed_as: null,
+  next_action: 'Correct the permission.',
+  runbook: 'docs/runbooks/auth.md',
+};
+const approve = ['items', 'approve', '--destination', 'crm', '--class', 'auth', '--deadline', '4h', '--approver', 'ada'];
+
+describe('leadctl dead-letters', () => {
+  it('lists what waits for a decision', async () => {
+    answers['dead-letters:list'] = { items: [letter] };
+    expect(await run('dead-letters', 'list', '--class', 'auth', '--run-dir', runDir)).toBe(0);
+    expect(asked).toEqual([['dead-letters:list', { class: 'auth', state: 'open', limit: 50 }]]);
+    expect(printed).toMatch(/EVENT_ID +DESTINATION[\s\S]*e-1 +crm +L-1 +auth +http_403/);
+    answers['dead-letters:list'] = { items: [] };
+    await run('dead-letters', 'list', '--run-dir', runDir);
+    expect(printed).toContain('no dead letters');
+  });
+
+  it('shows the course of one lead and what to do about it', async () => {
+    const call = { started_at: '2026-06-01T12:00:01.000Z', operation_key: 'e-1:crm:lead', number: 1, outcome: 'auth', status: 403 };
+    answers['dead-letters:show'] = {
+      items: [
+        { ...letter, operations: [{ kind: 'lead', state: 'dead', attempts: 1 }], history: [{ ...call, provider_request_id: 'req-1' }] },
+      ],
+    };
+    expect(await run('dead-letters', 'show', 'e-1', '--run-dir', runDir)).toBe(0);
+    expect(printed).toContain('Correct the permission. docs/runbooks/auth.md');
+    expect(printed).toMatch(/12:00:01\.000Z +lead #1 +auth 403 req-1/);
+    answers['dead-letters:show'] = { items: [] };
+    expect(await run('dead-letters', 'show', 'e-2', '--run-dir', runDir)).toBe(3);
+  });
+});
+
+describe('leadctl items approve', () => {
+  it('approves a selection and prints the batch', async () => {
+    const items = [{ event_id: 'e-1', destination: 'crm', verdict: 'approved' }];
+    answers['items:approve'] = { batch_id: 'b-1', approved: 1, deadline_at: '2026-06-01T16:00:00.000Z', items };
+    expect(await run(...approve, '--max', '10', '--run-dir', runDir)).toBe(0);
+    expect(asked).toEqual([
+      ['items:approve', { approver: 'ada', new_deadline: '4h', max: 10, select: { destination: 'crm', class: 'auth' } }],
+    ]);
+    expect(printed).toMatch(/batch b-1 +1 approved[\s\S]*e-1 crm +approved/);
+  });
+
+  it('ends with 3 where nothing could be approved', async () => {
+    answers['items:approve'] = { approved: 0, items: [] };
+    expect(await run(...approve, '--run-dir', runDir)).toBe(3);
+    expect(printed).toContain('no open dead letter fits');
+  });
+
+  it.each([[['--max', '51']], [['--deadline', 'soon']], [['--class', 'nonsense']]])('ends with 2, asking nobody, for %j', async (more) => {
+    expect(await run(...approve, ...more, '--run-dir', runDir)).toBe(2);
+    expect(asked).toEqual([]);
+  });
+
+  it('ends with 4 while the operator service does not answer', async () => {
+    await server.stop();
+    expect(await run(...approve, '--run-dir', runDir)).toBe(4);
+  });
+});
+
+describe('leadctl batches', () => {
+  it('shows a batch and stops it', async () => {
+    const items = [{ event_id: 'e-1', destination: 'crm', state: 'succeeded' }];
+    answers['batches:show'] = {
+      batch: { batch_id: 'b-1', state: 'finished', approver: 'ada', approved_at: 'then', deadline_at: '', items },
+    };
+    expect(await run('batches', 'show', 'b-1', '--run-dir', runDir)).toBe(0);
+    expect(printed).toMatch(/batch b-1 +finished, approved by ada at then\ne-1 crm +succeeded/);
+    answers['batches:stop'] = { stopped: false };
+    expect(await run('batches', 'stop', 'b-1', '--by', 'ada', '--run-dir', runDir)).toBe(3);
+    answers['batches:show'] = { batch: null };
+    expect(await run('batches', 'show', 'b-2', '--run-dir', runDir)).toBe(3);
+  });
+});

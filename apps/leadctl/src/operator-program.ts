@@ -1,0 +1,149 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { failureClasses } from '#contracts';
+import { duration } from '#runtime';
+import {
+  type Approval,
+  approvalLines,
+  askOperator,
+  type Batch,
+  batchLines,
+  courseLines,
+  type DeadLetter,
+  type DeadLetterDetail,
+  deadLetterLines,
+} from './commands/dead-letters.js';
+import { exitCodes } from './exit-codes.js';
+import { findInstallation, type Installation } from './installation.js';
+import type { Output } from './output.js';
+
+interface Context {
+  output(): Output;
+  env: NodeJS.ProcessEnv;
+  ended(code: number): void;
+}
+
+const runDirHelp = 'directory of a running instance (default: INTERNAL_URLS and LD_SECRETS_DIR if set, else .run)';
+
+/** Commands about what ended without its effect: look, approve, follow, stop. All go through the operator service. */
+export function addOperator(program: Command, context: Context): void {
+  const letters = program.command('dead-letters').description('what ended without its effect and waits for a decision');
+  addList(letters, context);
+  addShow(letters, context);
+  addApprove(program.command('items').description('deliveries that are tried again because somebody said so'), context);
+  addBatches(program.command('batches').description('approved items that belong together'), context);
+}
+
+interface RunDir {
+  runDir?: string;
+}
+const installationOf = ({ runDir }: RunDir, { env }: Context): Installation => findInstallation(runDir, env);
+
+function addList(letters: Command, context: Context): void {
+  letters
+    .command('list')
+    .description('dead letters in the order in which they came')
+    .option('--destination <name>', 'only of this destination')
+    .option('--class <class>', 'only of this failure class', aClass)
+    .option('--state <state>', 'open, closed or any', 'open')
+    .option('--after <id>', 'go on after this one (the last id of the page before)')
+    .option('--limit <n>', 'at most so many, up to 200', upTo(200), 50)
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async ({ runDir, ...filter }: RunDir & Record<string, string | number>) => {
+      const page = await askOperator<{ items: DeadLetter[] }>(installationOf({ runDir }, context), 'dead-letters:list', filter);
+      const lines = deadLetterLines(page.items);
+      context.output().document(page, lines.length === 0 ? [{ result: 'no dead letters' }] : lines);
+    });
+}
+
+function addShow(letters: Command, context: Context): void {
+  letters
+    .command('show <event-id>')
+    .description('every dead letter of one lead with its calls; exit 3 when there is none')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async (eventId: string, options: RunDir) => {
+      const body = { event_id: eventId };
+      const { items } = await askOperator<{ items: DeadLetterDetail[] }>(installationOf(options, context), 'dead-letters:show', body);
+      context.output().document({ items }, courseLines(items));
+      if (items.length === 0) context.ended(exitCodes.found);
+    });
+}
+
+interface ApproveOptions extends RunDir {
+  destination?: string;
+  class?: string;
+  eventId?: string[];
+  deadline: string;
+  max: number;
+  approver: string;
+  reason?: string;
+}
+
+function addApprove(items: Command, context: Context): void {
+  items
+    .command('approve')
+    .description('try dead deliveries again, oldest first, each once under its old keys; exit 3 when none could be approved')
+    .option('--destination <name>', 'only of this destination')
+    .option('--class <class>', 'only of this failure class', aClass)
+    .option('--event-id <id...>', 'only these leads')
+    .requiredOption('--deadline <duration>', 'new deadline from now on, such as 4h', aDuration)
+    .option('--max <n>', 'at most so many, up to 50', upTo(50), 50)
+    .requiredOption('--approver <name>', 'who decided it; kept with the batch')
+    .option('--reason <text>', 'why; kept with the batch')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async (options: ApproveOptions) => {
+      const { destination, class: failure, eventId, deadline, max, approver, reason } = options;
+      const body = {
+        approver,
+        reason,
+        new_deadline: deadline,
+        max,
+        select: { destination, class: failure, event_ids: eventId },
+      };
+      const approval = await askOperator<Approval>(installationOf(options, context), 'items:approve', body);
+      const lines = approvalLines(approval);
+      context.output().document(approval, lines.length === 0 ? [{ result: 'no open dead letter fits' }] : lines);
+      if (approval.approved === 0) context.ended(exitCodes.found);
+    });
+}
+
+function addBatches(batches: Command, context: Context): void {
+  batches
+    .command('show <batch-id>')
+    .description('a batch and what became of each item; exit 3 when there is none')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async (batchId: string, options: RunDir) => {
+      const body = { batch_id: batchId };
+      const { batch } = await askOperator<{ batch: Batch | null }>(installationOf(options, context), 'batches:show', body);
+      if (batch === null) context.ended(exitCodes.found);
+      context.output().document({ batch }, batch === null ? [] : batchLines(batch));
+    });
+  batches
+    .command('stop <batch-id>')
+    .description('no further item of it is begun; every service knows within 5 s; exit 3 when it had ended before')
+    .requiredOption('--by <name>', 'who stops it; kept with the batch')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async (batchId: string, { by, ...options }: RunDir & { by: string }) => {
+      const body = { batch_id: batchId, by };
+      const { stopped } = await askOperator<{ stopped: boolean }>(installationOf(options, context), 'batches:stop', body);
+      context.output().table([{ what: `batch ${batchId}`, result: stopped ? 'stopped' : 'had ended before' }], '');
+      if (!stopped) context.ended(exitCodes.found);
+    });
+}
+
+function upTo(most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value > 0 && value <= most) return value;
+    throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`);
+  };
+}
+
+function aDuration(text: string): string {
+  if (duration.safeParse(text).success) return text;
+  throw new InvalidArgumentError('Write a number and a unit, such as 90s, 30m or 4h.');
+}
+
+function aClass(text: string): string {
+  if ((failureClasses as readonly string[]).includes(text)) return text;
+  throw new InvalidArgumentError(`Choose of ${failureClasses.join(', ')}.`);
+}
