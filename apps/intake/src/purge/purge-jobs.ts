@@ -12,7 +12,7 @@ export interface PurgeJob {
 
 /** How long intake remembers that a key was used. */
 const keyRetention = '400 days';
-/** How long a lead stays readable once all its deliveries are final. Longer than the window of the balance and the horizon of recovery. */
+/** How long a lead stays readable after its acceptance and the last change of its deliveries, all of them final. Longer than the window of the balance and the horizon of recovery. */
 const leadRetention = '40 days';
 
 const byAge = (table: string, due: string): PurgeJob => ({
@@ -35,7 +35,8 @@ const leads: PurgeJob = {
 with done as materialized (
   select event_id from lead
   where event_id < ${firstIdBefore}
-    and not exists (select from delivery d where d.event_id = lead.event_id and d.state not in (${final}))
+    and not exists (select from delivery d where d.event_id = lead.event_id
+      and (d.state not in (${final}) or d.as_of > clock_now() - interval '${leadRetention}'))
   order by event_id limit ${purgeBatch} for update skip locked
 ), deliveries as (
   delete from delivery where event_id in (select event_id from done)

@@ -53,13 +53,17 @@ describe('the purge', () => {
       await root.query(`update intake.delivery set state = 'delivered' where event_id = $1 and destination = 'marketing'`, [eventId]);
       await root.query(`update intake.delivery set state = $2 where event_id = $1 and destination = 'crm'`, [eventId, states[index]]);
     }
+    const [changed] = await accept(1);
+    await root.query(`update intake.delivery set state = 'dead', as_of = clock_timestamp() + interval '39 days' where event_id = $1`, [
+      changed && 'eventId' in changed ? changed.eventId : '',
+    ]);
     await passes('39 days 23 hours');
     expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, intake_key: 0, lead: 0 });
     await passes('40 days 1 hour');
     expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, intake_key: 0, lead: 1_200 });
-    expect([await count('lead'), await count('delivery'), await count('vault'), await count('intake_key')]).toEqual([3, 6, 1_203, 1_203]);
+    expect([await count('lead'), await count('delivery'), await count('vault'), await count('intake_key')]).toEqual([4, 8, 1_204, 1_204]);
     await passes('400 days 1 hour');
-    expect(await purger.purge()).toEqual({ vault: 1_203, rejected: 0, intake_key: 1_203, lead: 0 });
+    expect(await purger.purge()).toEqual({ vault: 1_204, rejected: 0, intake_key: 1_204, lead: 1 });
     expect(await count('delivery')).toBe(6);
   });
 
