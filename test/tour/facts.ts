@@ -7,10 +7,12 @@ export function equalFacts(expected: Facts, actual: Facts): boolean {
   return [...names].every((name) => expected[name] === actual[name]);
 }
 
+const titles: Readonly<Record<string, string>> = { not_run: 'could not run:', earlier: 'after it had been:' };
+
 /** `delivered, records 1, requests 2`: the fact `outcome` stands without its name. */
 export function showFacts(facts: Facts): string {
   return Object.entries(facts)
-    .map(([name, value]) => (name === 'outcome' ? `${value}` : `${name.replaceAll('_', ' ')} ${value}`))
+    .map(([name, value]) => (name === 'outcome' ? `${value}` : `${titles[name] ?? name.replaceAll('_', ' ')} ${value}`))
     .join(', ');
 }
 
