@@ -22,4 +22,25 @@ describe('a bulkhead', () => {
     expect(order).toHaveLength(3_000);
     expect(bulkhead.held).toBe(0);
   });
+
+  it('lets in as many as fit when its limit grows, and nobody while it is smaller than what is held', async () => {
+    let limit = 2;
+    const bulkhead = new Bulkhead(() => limit);
+    let inside = 0;
+    for (let i = 0; i < 10; i++) void Promise.resolve(bulkhead.enter()).then(() => inside++);
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(inside).toBe(2);
+    limit = 5;
+    bulkhead.refresh();
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(inside).toBe(5);
+    limit = 4;
+    bulkhead.leave();
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(inside).toBe(5);
+    expect(bulkhead.held).toBe(4);
+  });
 });

@@ -6,7 +6,14 @@ import { type Call, conclude, type Rest } from './conclude.js';
 import type { Verdict } from './decide.js';
 import { mayBecome } from './transitions.js';
 
-const work = (kind: string, state: OperationState = 'in_flight'): OperationWork => ({ kind, operationKey: kind, state, attempts: 0 });
+const work = (kind: string, more: Partial<OperationWork> = {}): OperationWork => ({
+  kind,
+  operationKey: kind,
+  state: 'in_flight',
+  attempts: 0,
+  attemptsBefore: 0,
+  ...more,
+});
 const call = (operation: OperationWork, verdict: Verdict): Call => ({
   operation,
   verdict,
@@ -17,63 +24,107 @@ const call = (operation: OperationWork, verdict: Verdict): Call => ({
   traceId: '',
   spanId: '',
 });
-const succeeded: Verdict = { state: 'succeeded', ref: '1' };
-const waiting: Verdict = { state: 'waiting', code: 'http_503', class: undefined, delayMs: 250 };
+const judged = { spends: true, doubtful: false };
+const verdicts = {
+  succeeded: { ...judged, state: 'succeeded', ref: '1' },
+  waiting: { ...judged, state: 'waiting', code: 'http_503', delayMs: 250 },
+  uncertain: { spends: true, doubtful: true, state: 'uncertain', code: 'timeout' },
+  dead: { ...judged, state: 'dead', class: 'permanent', code: 'bad_field' },
+  expired: { ...judged, state: 'expired', class: 'deadline_exceeded', code: 'http_429' },
+  erased: { ...judged, state: 'erased' },
+} satisfies Record<string, Verdict>;
+type Made = keyof typeof verdicts;
+
+const later: Rest = { kind: 'later', delayMs: 1_000 };
+const rests = {
+  later,
+  busy: { kind: 'later', delayMs: 30, code: 'contact_busy' },
+  erased: { kind: 'ended', state: 'erased', code: 'erased' },
+  withdrawn: { kind: 'ended', state: 'discarded', code: 'consent_withdrawn' },
+  deadline: { kind: 'run_out', limit: 'deadline' },
+  attempts: { kind: 'run_out', limit: 'attempts' },
+} satisfies Record<string, Rest>;
+
+/** An operation as the claim found it: `open`, `done` earlier, or `doubtful`: an earlier call of it may have been executed. */
+type Found = 'open' | 'done' | 'doubtful';
+const found: Record<Found, Partial<OperationWork>> = {
+  open: {},
+  done: { state: 'succeeded', ref: '9' },
+  doubtful: { attempts: 1, sentAtMs: 1 },
+};
+
+/** Written by hand: contact and lead as found, the calls made in their order, the rest, and what must come of it. */
+const table: [contact: Found, lead: Found, calls: Made[], rest: keyof typeof rests, delivery: string, operations: string][] = [
+  ['open', 'open', ['succeeded', 'succeeded'], 'later', 'delivered', 'contact=succeeded lead=succeeded'],
+  ['done', 'open', ['succeeded'], 'later', 'delivered', 'lead=succeeded'],
+  ['done', 'done', [], 'later', 'delivered', ''],
+  ['open', 'open', ['waiting'], 'later', 'waiting http_503 250', 'contact=waiting lead=pending'],
+  ['open', 'open', ['succeeded', 'waiting'], 'later', 'waiting http_503 250', 'contact=succeeded lead=waiting'],
+  ['open', 'open', ['succeeded'], 'later', 'waiting 1000', 'contact=succeeded lead=waiting'],
+  ['open', 'open', [], 'busy', 'waiting contact_busy 30', 'contact=waiting lead=pending'],
+  ['open', 'open', ['uncertain'], 'later', 'uncertain timeout', 'contact=uncertain lead=pending'],
+  ['open', 'open', ['succeeded', 'uncertain'], 'later', 'uncertain timeout', 'contact=succeeded lead=uncertain'],
+  ['open', 'open', ['dead'], 'later', 'dead permanent bad_field', 'contact=dead lead=pending'],
+  ['done', 'open', ['dead'], 'later', 'dead permanent bad_field', 'lead=dead'],
+  ['open', 'open', ['expired'], 'later', 'expired deadline_exceeded http_429', 'contact=expired lead=expired'],
+  ['open', 'open', ['erased'], 'later', 'erased', 'contact=erased lead=erased'],
+  ['open', 'open', [], 'erased', 'erased erased', 'contact=erased lead=erased'],
+  ['done', 'open', [], 'erased', 'erased erased', 'lead=erased'],
+  ['open', 'open', [], 'withdrawn', 'discarded consent_withdrawn', 'contact=discarded lead=discarded'],
+  ['doubtful', 'open', [], 'erased', 'uncertain erased', 'contact=uncertain lead=pending'],
+  ['open', 'open', [], 'deadline', 'expired deadline_exceeded deadline', 'contact=expired lead=expired'],
+  ['open', 'open', ['succeeded'], 'deadline', 'expired deadline_exceeded deadline', 'contact=succeeded lead=expired'],
+  ['doubtful', 'open', [], 'deadline', 'uncertain deadline', 'contact=uncertain lead=pending'],
+  ['done', 'doubtful', [], 'deadline', 'uncertain deadline', 'lead=uncertain'],
+  ['open', 'open', [], 'attempts', 'dead attempts_exhausted attempts', 'contact=dead lead=pending'],
+  ['done', 'open', [], 'attempts', 'dead attempts_exhausted attempts', 'lead=dead'],
+  ['doubtful', 'open', [], 'attempts', 'uncertain attempts', 'contact=uncertain lead=pending'],
+];
+
+const context = { canLookUp: () => true };
+const blind = { canLookUp: () => false };
 
 describe('what one claim of a delivery comes to', () => {
-  it('is delivered when every operation succeeded', () => {
-    const [contact, lead] = [work('contact'), work('lead')];
-    expect(conclude([contact, lead], [call(contact, succeeded), call(lead, succeeded)], 'again')).toMatchObject({
-      state: 'delivered',
-      operations: [{ state: 'succeeded' }, { state: 'succeeded' }],
-    });
+  it.each(table)('contact %s, lead %s, calls %j, rest %s: %s; %s', (contact, lead, made, rest, delivery, changed) => {
+    const operations = [work('contact', found[contact]), work('lead', found[lead])];
+    const open = operations.filter(({ state }) => state === 'in_flight');
+    const calls = made.map((name, index) => call(open[index] ?? work('none'), verdicts[name]));
+    const conclusion = conclude({ operations, calls, rest: rests[rest], context });
+    expect([conclusion.state, conclusion.class, conclusion.code, conclusion.delayMs].filter((part) => part !== undefined).join(' ')).toBe(
+      delivery,
+    );
+    expect(conclusion.operations.map(({ operation, state }) => `${operation.kind}=${state}`).join(' ')).toBe(changed);
   });
 
-  it('is delivered when the last open operation of an earlier partial success succeeded', () => {
-    const [contact, lead] = [work('contact', 'succeeded'), work('lead')];
-    const conclusion = conclude([contact, lead], [call(lead, succeeded)], 'again');
-    expect(conclusion.state).toBe('delivered');
-    expect(conclusion.operations).toHaveLength(1);
+  it('gives up at a destination that cannot be asked what it would look up elsewhere', () => {
+    const operations = [work('lead', found.doubtful)];
+    const ended = (rest: Rest) => conclude({ operations, calls: [], rest, context: blind }).state;
+    expect(ended(rests.deadline)).toBe('expired');
+    expect(ended(rests.attempts)).toBe('dead');
+    expect(ended(rests.erased)).toBe('erased');
   });
 
-  it('waits with the code of the call that failed, the rest is pending', () => {
-    const [contact, lead] = [work('contact'), work('lead')];
-    expect(conclude([contact, lead], [call(contact, waiting)], 'again')).toMatchObject({
-      state: 'waiting',
-      code: 'http_503',
-      delayMs: 250,
-      operations: [{ state: 'waiting' }, { state: 'pending', call: undefined }],
-    });
-  });
-
-  it('is due at once when a call succeeded and the next could not be made', () => {
-    const [contact, lead] = [work('contact'), work('lead')];
-    expect(conclude([contact, lead], [call(contact, succeeded)], 'again')).toMatchObject({ state: 'pending', delayMs: 0 });
-  });
-
-  it('expires with its class when the deadline came first', () => {
-    expect(conclude([work('lead')], [], 'expired')).toMatchObject({ state: 'expired', class: 'deadline_exceeded', code: 'deadline' });
-  });
-
-  it('is never delivered with an operation that has not succeeded, and changes states as the table allows', () => {
-    const verdicts = fc.constantFrom<Verdict>(succeeded, waiting, { state: 'uncertain', code: 'timeout' }, { state: 'erased' });
-    const states = fc.constantFrom<OperationState>('in_flight', 'succeeded');
-    const rests = fc.constantFrom<Rest>('again', 'erased', 'expired');
+  it('changes states as the table allows, is delivered only when all succeeded, and always has a way on', () => {
+    const operation = fc.tuple(fc.constantFrom<Found>('open', 'done', 'doubtful'), fc.constantFrom(...(Object.keys(verdicts) as Made[])));
+    const rest = fc.constantFrom<Rest>(...Object.values(rests));
     fc.assert(
-      fc.property(fc.array(fc.tuple(states, verdicts), { minLength: 1, maxLength: 4 }), fc.nat(4), rests, (all, made, rest) => {
-        const operations = all.map(([state], index) => work(String(index), state));
+      fc.property(fc.array(operation, { minLength: 1, maxLength: 4 }), fc.nat(4), rest, (all, count, ending) => {
+        const operations = all.map(([state], index) => work(String(index), found[state]));
         const open = operations.filter(({ state }) => state === 'in_flight');
-        const planned = open.slice(0, made).map((operation) => call(operation, all[operations.indexOf(operation)]?.[1] ?? succeeded));
+        const planned = open.slice(0, count).map((one) => call(one, verdicts[all[operations.indexOf(one)]?.[1] ?? 'succeeded']));
         const failed = planned.findIndex(({ verdict }) => verdict.state !== 'succeeded');
         const calls = failed === -1 ? planned : planned.slice(0, failed + 1);
-        const conclusion = conclude(operations, calls, rest);
+        const conclusion = conclude({ operations, calls, rest: ending, context });
         const after = operations.map(
-          (operation) => conclusion.operations.find((one) => one.operation === operation)?.state ?? operation.state,
+          (one): OperationState => conclusion.operations.find(({ operation: changed }) => changed === one)?.state ?? one.state,
         );
         expect(conclusion.state === 'delivered').toBe(after.every((state) => state === 'succeeded'));
-        for (const { operation, state } of conclusion.operations) expect(mayBecome(operation.state, state)).toBe(true);
-        if (conclusion.state === 'waiting' || conclusion.state === 'pending') expect(conclusion.delayMs).toBeDefined();
+        for (const { operation: one, state } of conclusion.operations) expect(mayBecome(one.state, state)).toBe(true);
+        expect(['pending', 'in_flight', 'held', 'accepted']).not.toContain(conclusion.state);
+        expect(conclusion.delayMs !== undefined).toBe(conclusion.state === 'waiting');
+        if (conclusion.state === 'dead' || conclusion.state === 'expired') expect(conclusion.class).toBeDefined();
       }),
+      { numRuns: 2_000 },
     );
   });
 });

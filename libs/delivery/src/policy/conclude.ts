@@ -60,10 +60,11 @@ interface Ended {
 export function conclude({ operations, calls, rest, context }: Ended): Conclusion {
   const last = calls.at(-1);
   const stopped = last !== undefined && last.verdict.state !== 'succeeded' ? last : undefined;
-  const doubt = operations.some((operation) => !isFinal(operation.state) && inDoubt(operation, context));
+  const callOf = (operation: OperationWork): Call | undefined => calls.find((one) => one.operation === operation);
+  const doubt = operations.some((one) => !isFinal(one.state) && callOf(one) === undefined && inDoubt(one, context));
   const changed: ConcludedOperation[] = [];
   const states = operations.map((operation) => {
-    const call = calls.find((one) => one.operation === operation);
+    const call = callOf(operation);
     if (call === undefined && isFinal(operation.state)) return operation.state;
     const isNext = stopped === undefined && changed.every((one) => one.call !== undefined);
     const after = call === undefined ? uncalled(operation, { stopped, rest, isNext, doubt, context }) : called(call);

@@ -1,83 +1,192 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { AuthScope } from '../destination/control.js';
 import type { Outcome } from '../outcome.js';
-import { fullJitterMs } from './backoff.js';
-import { decide } from './decide.js';
+import { type DecideContext, decide, type Verdict } from './decide.js';
 
-/** Written by hand from the failure policy: what each outcome becomes with and without native idempotency. */
-const table: [outcome: Outcome, native: string, other: string][] = [
-  [{ kind: 'succeeded', ref: '1' }, 'succeeded', 'succeeded'],
-  [{ kind: 'erased' }, 'erased', 'erased'],
-  [{ kind: 'throttled', code: 'http_429' }, 'waiting', 'waiting'],
-  [{ kind: 'transient', code: 'econnrefused', provablyNotExecuted: true }, 'waiting', 'waiting'],
-  [{ kind: 'transient', code: 'reset', provablyNotExecuted: false }, 'waiting', 'uncertain'],
-  [{ kind: 'uncertain', code: 'timeout' }, 'waiting', 'uncertain'],
-  [{ kind: 'permanent', class: 'permanent', code: 'http_422' }, 'waiting', 'waiting'],
-  [{ kind: 'permanent', class: 'auth', code: 'http_401' }, 'waiting', 'waiting'],
+const unexecuted: Outcome = { kind: 'transient', code: 'econnrefused', provablyNotExecuted: true };
+const reset: Outcome = { kind: 'transient', code: 'econnreset', provablyNotExecuted: false };
+const timeout: Outcome = { kind: 'uncertain', code: 'timeout' };
+const throttled: Outcome = { kind: 'throttled', code: 'http_429' };
+const refusal: Outcome = { kind: 'permanent', class: 'permanent', code: 'http_422' };
+const auth: Outcome = { kind: 'auth', code: 'http_401' };
+
+type Situation = 'first' | 'last' | 'last, doubtful before' | 'too late' | 'too late, doubtful before' | 'probe';
+type Destination = 'repeatable, looked up' | 'repeatable, blind' | 'not repeatable';
+type Expected = 'succeeded' | 'erased' | 'waiting' | 'waiting, spent' | 'uncertain' | 'dead' | 'expired';
+
+/** Four calls allowed; the last is the fourth. Too late: less time is left than the destination asks to wait. */
+const situations: Record<Situation, Partial<DecideContext>> = {
+  first: { attempt: 1 },
+  last: { attempt: 4 },
+  'last, doubtful before': { attempt: 4, doubtful: true },
+  'too late': { attempt: 1, leftMs: 5 },
+  'too late, doubtful before': { attempt: 1, leftMs: 5, doubtful: true },
+  probe: { attempt: 4, probe: true },
+};
+const destinations: Record<Destination, Partial<DecideContext>> = {
+  'repeatable, looked up': { repeatable: true, canLookUp: true },
+  'repeatable, blind': { repeatable: true, canLookUp: false },
+  'not repeatable': { repeatable: false, canLookUp: true },
+};
+
+const columns = ['repeatable, looked up', 'repeatable, blind', 'not repeatable'] as const;
+
+/**
+ * Written by hand, not from the code: RFC 9110 §9.2.2 (a request may be repeated by itself only where it is idempotent, or where it is known
+ * that it was not applied), RFC 6585 §4 (429 says how long to wait and nothing about the request), RFC 9110 §15.5.2 and §15.5.4 (401 and
+ * 403 say that nothing was done), Stripe's and HubSpot's error pages (a repeated key returns the first answer; 4xx other than 409, 423 and
+ * 429 never gets better by itself), and the limits that every policy has: so many calls, and a deadline.
+ *
+ * Columns: a destination that takes repetitions and can be asked; one that takes them and cannot; one that would make a second record.
+ */
+const table: [Outcome, Situation, ...Expected[]][] = [
+  [{ kind: 'succeeded', ref: '1' }, 'first', 'succeeded', 'succeeded', 'succeeded'],
+  [{ kind: 'succeeded', ref: '1' }, 'too late, doubtful before', 'succeeded', 'succeeded', 'succeeded'],
+  [{ kind: 'duplicate', ref: '1' }, 'last', 'succeeded', 'succeeded', 'succeeded'],
+  [{ kind: 'erased' }, 'first', 'erased', 'erased', 'erased'],
+
+  [unexecuted, 'first', 'waiting, spent', 'waiting, spent', 'waiting, spent'],
+  [unexecuted, 'last', 'dead', 'dead', 'dead'],
+  [unexecuted, 'last, doubtful before', 'uncertain', 'dead', 'uncertain'],
+  [unexecuted, 'too late', 'expired', 'expired', 'expired'],
+  [unexecuted, 'too late, doubtful before', 'uncertain', 'expired', 'uncertain'],
+  [unexecuted, 'probe', 'waiting', 'waiting', 'waiting'],
+
+  [reset, 'first', 'waiting, spent', 'waiting, spent', 'uncertain'],
+  [reset, 'last', 'uncertain', 'dead', 'uncertain'],
+  [reset, 'too late', 'uncertain', 'expired', 'uncertain'],
+  [reset, 'probe', 'waiting', 'waiting', 'uncertain'],
+  [timeout, 'first', 'waiting, spent', 'waiting, spent', 'uncertain'],
+  [timeout, 'last', 'uncertain', 'dead', 'uncertain'],
+  [timeout, 'too late', 'uncertain', 'expired', 'uncertain'],
+  [timeout, 'probe', 'waiting', 'waiting', 'uncertain'],
+
+  [throttled, 'first', 'waiting', 'waiting', 'waiting'],
+  [throttled, 'last', 'waiting', 'waiting', 'waiting'],
+  [throttled, 'too late', 'expired', 'expired', 'expired'],
+  [throttled, 'too late, doubtful before', 'uncertain', 'expired', 'uncertain'],
+
+  [refusal, 'first', 'dead', 'dead', 'dead'],
+  [refusal, 'probe', 'dead', 'dead', 'dead'],
+  [auth, 'first', 'waiting', 'waiting', 'waiting'],
+  [auth, 'last', 'waiting', 'waiting', 'waiting'],
+  [auth, 'too late', 'expired', 'expired', 'expired'],
 ];
 
-const outcomes = fc.constantFrom(...table.map(([outcome]) => outcome));
-const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-const attempt = fc.integer({ min: 1, max: 1_000 });
+const usual: DecideContext = {
+  repeatable: true,
+  canLookUp: true,
+  doubtful: false,
+  attempt: 1,
+  attempts: 4,
+  leftMs: 3_600_000,
+  probe: false,
+  authScope: 'destination',
+  backoff: { baseMs: 15_000, capMs: 300_000 },
+  random: 0.5,
+};
+
+const short = (verdict: Verdict): string => (verdict.state === 'waiting' && verdict.spends ? 'waiting, spent' : verdict.state);
 
 describe('the judgement of a call', () => {
-  it.each(table)('%j is %s with native idempotency, %s without', (outcome, native, other) => {
-    const context = { attempt: 1, random: 0.5 };
-    expect(decide(outcome, { ...context, nativeIdempotency: true }).state).toBe(native);
-    expect(decide(outcome, { ...context, nativeIdempotency: false }).state).toBe(other);
+  const rows = table.flatMap(([outcome, situation, ...expected]) =>
+    columns.map((column, index) => [outcome.kind, situation, column, expected[index], outcome] as const),
+  );
+
+  it.each(rows)('%s, %s, at a destination %s: %s', (_kind, situation, column, expected, outcome) => {
+    expect(short(decide(outcome, { ...usual, ...situations[situation], ...destinations[column] }))).toBe(expected);
   });
+
+  it('says which limit was reached, with the code of the last call', () => {
+    expect(decide(unexecuted, { ...usual, attempt: 4 })).toMatchObject({ class: 'attempts_exhausted', code: 'econnrefused' });
+    expect(decide(throttled, { ...usual, leftMs: 0 })).toMatchObject({ class: 'deadline_exceeded', code: 'http_429' });
+  });
+
+  it('takes a refusal of this lead alone for its end, of any class that the destination names', () => {
+    expect(decide(auth, { ...usual, authScope: 'lead' })).toMatchObject({ state: 'dead', class: 'auth', code: 'http_401', spends: true });
+    const named: Outcome = { kind: 'permanent', class: 'protected_field', code: 'phone' };
+    expect(decide(named, usual)).toMatchObject({ state: 'dead', class: 'protected_field', code: 'phone' });
+  });
+
+  const outcomes = fc.constantFrom<Outcome>(
+    { kind: 'succeeded', ref: '1' },
+    { kind: 'duplicate', ref: '1' },
+    { kind: 'erased' },
+    unexecuted,
+    reset,
+    timeout,
+    throttled,
+    { ...throttled, afterMs: 90_000 },
+    { ...timeout, afterMs: 400_000 },
+    refusal,
+    auth,
+  );
+  const contexts = fc.record<DecideContext>({
+    repeatable: fc.boolean(),
+    canLookUp: fc.boolean(),
+    doubtful: fc.boolean(),
+    attempt: fc.integer({ min: 1, max: 12 }),
+    attempts: fc.integer({ min: 1, max: 8 }),
+    leftMs: fc.integer({ min: -1_000, max: 1_000_000 }),
+    probe: fc.boolean(),
+    authScope: fc.constantFrom<AuthScope>('destination', 'lead'),
+    backoff: fc.constant({ baseMs: 15_000, capMs: 300_000 }),
+    random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  });
+  const mayHaveHappened = (outcome: Outcome) =>
+    outcome.kind === 'uncertain' || (outcome.kind === 'transient' && !outcome.provablyNotExecuted);
+  const holds = (property: (verdict: Verdict, outcome: Outcome, context: DecideContext) => void) =>
+    fc.assert(
+      fc.property(outcomes, contexts, (outcome, context) => property(decide(outcome, context), outcome, context)),
+      { numRuns: 2_000 },
+    );
 
   it('never repeats what may have happened where a repetition is a second effect', () => {
+    holds((verdict, outcome, { repeatable }) => {
+      if (mayHaveHappened(outcome) && !repeatable) expect(verdict.state).toBe('uncertain');
+    });
+  });
+
+  it('gives nothing up that may have happened and can be looked up', () => {
+    holds((verdict, outcome, { canLookUp, doubtful }) => {
+      const inDoubt = mayHaveHappened(outcome) || (doubtful && outcome.kind !== 'permanent' && outcome.kind !== 'auth');
+      if (inDoubt && canLookUp) expect(['dead', 'expired']).not.toContain(verdict.state);
+    });
+  });
+
+  it('succeeds exactly where the destination says so', () => {
+    holds((verdict, outcome) => expect(verdict.state === 'succeeded').toBe(outcome.kind === 'succeeded' || outcome.kind === 'duplicate'));
+  });
+
+  it('waits only while both a call and time are left, and spends nothing on what says nothing about the lead', () => {
+    holds((verdict, outcome, { leftMs, attempt, attempts, probe }) => {
+      if (verdict.state === 'waiting') expect(verdict.delayMs).toBeLessThan(leftMs);
+      if (verdict.state === 'waiting' && verdict.spends) expect(attempt).toBeLessThan(attempts);
+      if (outcome.kind === 'throttled' || (probe && verdict.state === 'waiting')) expect(verdict.spends).toBe(false);
+      if (outcome.kind === 'auth' && verdict.state !== 'dead') expect(verdict.spends).toBe(false);
+    });
+  });
+
+  it('is in doubt about this call exactly where it may have happened', () => {
+    holds((verdict, outcome) => expect(verdict.doubtful).toBe(mayHaveHappened(outcome)));
+  });
+
+  it('waits at least as long as the destination asks, an hour at most, and at most a second longer than the longer of the two', () => {
     fc.assert(
-      fc.property(outcomes, attempt, random, (outcome, n, r) => {
-        const verdict = decide(outcome, { nativeIdempotency: false, attempt: n, random: r });
-        const mayHaveHappened = outcome.kind === 'uncertain' || (outcome.kind === 'transient' && !outcome.provablyNotExecuted);
-        expect(verdict.state === 'waiting' && mayHaveHappened).toBe(false);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 31 * 365 * 86_400_000 }),
+        fc.integer({ min: 1, max: 20 }),
+        contexts,
+        (afterMs, attempt, context) => {
+          const outcome: Outcome = { kind: 'throttled', code: 'x', afterMs };
+          const verdict = decide(outcome, { ...context, attempt, leftMs: Number.POSITIVE_INFINITY });
+          if (verdict.state !== 'waiting') throw new Error('must wait');
+          const asked = Math.min(afterMs, 3_600_000);
+          expect(verdict.delayMs).toBeGreaterThanOrEqual(asked);
+          expect(verdict.delayMs).toBeLessThan(Math.max(asked + 1, 300_000) + 1_000);
+        },
+      ),
     );
-  });
-
-  it('ends nothing without its effect', () => {
-    fc.assert(
-      fc.property(outcomes, fc.boolean(), attempt, random, (outcome, nativeIdempotency, n, r) => {
-        const { state } = decide(outcome, { nativeIdempotency, attempt: n, random: r });
-        expect(state === 'succeeded').toBe(outcome.kind === 'succeeded');
-        expect(state === 'erased').toBe(outcome.kind === 'erased');
-      }),
-    );
-  });
-
-  it('waits five minutes at most, however long the destination asks', () => {
-    const verdict = decide(
-      { kind: 'throttled', code: 'x', afterMs: 31 * 365 * 86_400_000 },
-      { nativeIdempotency: true, attempt: 1, random: 0 },
-    );
-    expect(verdict).toMatchObject({ state: 'waiting', delayMs: 300_000 });
-  });
-
-  it('waits at least as long as the destination asked, and at most a second longer than the longer of the two', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 300_000 }), attempt, random, (afterMs, n, r) => {
-        const verdict = decide({ kind: 'throttled', code: 'x', afterMs }, { nativeIdempotency: true, attempt: n, random: r });
-        if (verdict.state !== 'waiting') throw new Error('must wait');
-        expect(verdict.delayMs).toBeGreaterThanOrEqual(afterMs);
-        expect(verdict.delayMs).toBeLessThan(Math.max(afterMs, 30_000) + 1_000);
-      }),
-    );
-  });
-});
-
-describe('full jitter', () => {
-  it.each([
-    [1, 1_000],
-    [2, 2_000],
-    [3, 4_000],
-    [4, 8_000],
-    [5, 16_000],
-    [6, 30_000],
-    [60, 30_000],
-  ])('after attempt %i is anything below %i ms', (n, ceiling) => {
-    expect(fullJitterMs(n, 0)).toBe(0);
-    expect(fullJitterMs(n, 0.999999)).toBe(ceiling - 1);
   });
 });

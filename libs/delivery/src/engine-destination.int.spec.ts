@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { newEvents, openControl, type RigEvent, received, until } from '../../../test/support/delivery-rig.js';
+import { deliveryWorld } from '../../../test/support/delivery-world.js';
+import type { Outcome } from './outcome.js';
+
+const refused: Outcome = { kind: 'transient', code: 'econnrefused', provablyNotExecuted: true };
+
+describe('the delivery engine and the state of its destination', () => {
+  const world = deliveryWorld('destination_state');
+
+  it('blocked: the group is paused, what was claimed is given back, nothing is sent and no attempt is used', async () => {
+    const answers: (() => void)[] = [];
+    world.crm.behave = (_key, execute) => new Promise((resolve) => answers.push(() => resolve({ kind: 'succeeded', ref: execute() })));
+    const { take, control, paused } = world.start({ concurrency: 4 });
+    const all = newEvents(40).map((event) => received(event));
+    take(all);
+    await until('four calls are out, the rest is claimed', async () => answers.length === 4 && (await world.states()).in_flight === 40);
+    control.turn('blocked');
+    expect(paused).toEqual(new Set(['destination']));
+    await until('what was not sent is given back', async () => (await world.states()).pending === 36);
+    for (const answer of answers.splice(0)) answer();
+    await until('what was sent is recorded', async () => (await world.states()).delivered === 4);
+    await delay(50);
+    expect(world.crm.requests).toHaveLength(4);
+    world.crm.behave = (_key, execute) => ({ kind: 'succeeded', ref: execute() });
+    control.turn('flowing');
+    expect(paused.size).toBe(0);
+    await world.settled(all);
+    expect(await world.states()).toEqual({ delivered: 40 });
+    expect(world.crm.requests).toHaveLength(40);
+    expect(await world.attempts()).toHaveLength(40);
+  }, 30_000);
+
+  it('blocked from the start: nothing is claimed; probing: one delivery at a time, each another, records come in', async () => {
+    const control = openControl();
+    control.turn('blocked');
+    const { take, paused } = world.start({ control, concurrency: 8 });
+    expect(paused).toEqual(new Set(['destination']));
+    const all = newEvents(20).map((event) => received(event));
+    take(all);
+    await delay(50);
+    expect(await world.states()).toEqual({});
+    world.crm.behave = async (_key, execute) => {
+      await delay(20);
+      return { kind: 'succeeded', ref: execute() };
+    };
+    let probes = 0;
+    control.onReport = () => {
+      if (++probes === 2) control.turn('ramping');
+    };
+    control.turn('probing');
+    expect(paused.size).toBe(0);
+    await until('two probes are answered', () => probes >= 2);
+    expect(world.crm.maxInFlight).toBe(1);
+    expect(new Set(world.crm.requests.slice(0, 2).map(({ key }) => key)).size).toBe(2);
+    await world.settled(all);
+    expect(world.crm.records).toHaveLength(20);
+  }, 30_000);
+
+  it('probed in vain: the lead waits without having used an attempt, and nothing else is sent', async () => {
+    const control = openControl();
+    control.turn('blocked');
+    world.crm.behave = () => refused;
+    control.onReport = () => control.turn('blocked');
+    const { take, paused } = world.start({ control, attempts: 1 });
+    const events = newEvents(5);
+    const all = events.map((event) => received(event));
+    take(all);
+    control.turn('probing');
+    await until('a probe has failed', async () => (await world.states()).waiting === 1);
+    expect(paused).toEqual(new Set(['destination']));
+    await delay(50);
+    expect(world.crm.requests).toHaveLength(1);
+    const event = events[all.findIndex(({ receipt }) => receipt.settled)] as RigEvent;
+    expect(await world.operationsOf(event)).toMatchObject([{ state: 'waiting', attempts: 0, code: 'econnrefused' }]);
+    expect(await world.attempts(event)).toHaveLength(1);
+  });
+
+  it('probing without admitting the call: it is asked again, slowly', async () => {
+    const control = openControl();
+    control.turn('probing');
+    let asked = 0;
+    control.admitting = () => {
+      asked += 1;
+      return { kind: 'blocked' };
+    };
+    world.start({ control }).take(newEvents(1).map((event) => received(event)));
+    await until('it was asked twice', () => asked >= 2);
+    await delay(300);
+    expect(asked).toBeLessThan(5);
+    expect(world.crm.requests).toHaveLength(0);
+  });
+
+  it('blocked between two operations: the first is kept, the second waits its turn', async () => {
+    const [event] = newEvents(1) as [RigEvent];
+    const control = openControl();
+    control.onReport = () => control.turn('blocked');
+    const one = received(event);
+    world.start({ control, kinds: ['contact', 'lead'] }).take([one]);
+    await world.settled([one]);
+    expect(await world.operationsOf(event)).toMatchObject([
+      { state: 'succeeded', attempts: 1 },
+      { state: 'waiting', attempts: 0 },
+    ]);
+    expect(await world.stateOf(event)).toBe('waiting');
+    expect(await world.outbox('main.rig.retry.15s')).toHaveLength(1);
+  });
+
+  it('without budget for retries: the retry waits without an attempt, first calls go on', async () => {
+    world.crm.behave = (_key, execute, count) => (count === 1 ? refused : { kind: 'succeeded', ref: execute() });
+    const { take, control } = world.start({ tiers: true, attempts: 2 });
+    let denied = 0;
+    control.admitting = ({ retry }) => {
+      if (!retry || denied >= 3) return { kind: 'go' };
+      denied += 1;
+      return { kind: 'wait', reason: 'retry_budget', delayMs: 20 };
+    };
+    const [event] = newEvents(1) as [RigEvent];
+    take([received(event)]);
+    await until('it is delivered', async () => (await world.stateOf(event)) === 'delivered');
+    expect(denied).toBe(3);
+    expect(world.crm.requests).toHaveLength(2);
+    expect(control.retries).toHaveLength(4);
+  });
+
+  it('with its quota used up: calls wait in hand, in order, and the bulkhead stands', async () => {
+    const { take, control } = world.start({ concurrency: 3 });
+    let tokens = 3;
+    const refill = setInterval(() => (tokens = 3), 60);
+    control.admitting = () => (tokens-- > 0 ? { kind: 'go' } : { kind: 'wait', reason: 'quota', delayMs: 20 });
+    const all = newEvents(12).map((event) => received(event));
+    take(all);
+    await world.settled(all).finally(() => clearInterval(refill));
+    expect(await world.states()).toEqual({ delivered: 12 });
+    expect(world.crm.requests).toHaveLength(12);
+    expect(await world.outbox('main.rig.retry.15s')).toHaveLength(0);
+  });
+
+  it('refusing all of us: no attempt is used, the lead waits; refusing this lead alone: it is dead with class auth', async () => {
+    world.crm.behave = () => ({ kind: 'auth', code: 'http_401', status: 401 });
+    const [all, alone] = newEvents(2) as [RigEvent, RigEvent];
+    const { take, control } = world.start({ attempts: 1 });
+    const first = received(all);
+    take([first]);
+    await world.settled([first]);
+    expect(await world.operationsOf(all)).toMatchObject([{ state: 'waiting', attempts: 0, code: 'http_401' }]);
+    control.scope = 'lead';
+    const second = received(alone);
+    take([second]);
+    await world.settled([second]);
+    expect(await world.operationsOf(alone)).toMatchObject([{ state: 'dead', attempts: 1, class: 'auth', code: 'http_401' }]);
+    expect(control.reports.map(({ outcome }) => outcome.kind)).toEqual(['auth', 'auth']);
+  });
+});
