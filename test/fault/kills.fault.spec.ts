@@ -37,7 +37,7 @@ afterAll(async () => {
   await open?.close();
 }, 60_000);
 
-it('loses no lead and doubles none while every service is killed with work open', async () => {
+it('case 10: loses no lead and doubles none while every service is killed with work open', async () => {
   const { sandbox, intake, upstream } = open;
   // The CRM answers a while after its commit, so that a kill can land between the commit and our record.
   await sandbox.control({ operation: 'lead', latencyMs: 400 });

@@ -163,7 +163,7 @@ describe('accepting a lead', () => {
     expect(new Set(answers.map(idOf)).size).toBe(1);
   });
 
-  it('answers twins inside one batch, the first of them counting', async () => {
+  it('case 11: answers twins inside one batch, the first of them counting', async () => {
     const lead = submission();
     const answers = await accept(lead, submission(), lead, { ...lead, message: 'Other' });
     expect(answers.map(({ kind }) => kind)).toEqual(['accepted', 'accepted', 'replayed', 'conflict']);
@@ -224,7 +224,7 @@ describe('accepting a lead', () => {
     expect(await acceptOne({ ...lead, message: 'Other' })).toMatchObject({ kind: 'conflict', eventId });
   });
 
-  it('refuses one row that the database does not take, and saves its neighbours', async () => {
+  it('case 11: refuses one row that the database does not take, and saves its neighbours', async () => {
     const bad = submission({ formSlug: 'bad\u0000form' });
     const answers = await accept(submission(), submission(), bad, submission());
     expect(answers.map(({ kind }) => kind)).toEqual(['accepted', 'accepted', 'invalid', 'accepted']);

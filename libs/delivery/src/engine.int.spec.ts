@@ -54,7 +54,7 @@ describe('the delivery engine on a real database', () => {
   });
 
   describe('repeated records', () => {
-    it('makes one call of one event that comes twice in one batch, and settles both', async () => {
+    it('case 11: makes one call of one event that comes twice in one batch, and settles both', async () => {
       const [event] = newEvents(1) as [RigEvent];
       const twins = [received(event), received(event)];
       world.start().take(twins);

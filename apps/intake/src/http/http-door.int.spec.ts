@@ -227,7 +227,7 @@ describe('POST /v1/leads', () => {
     for (const error of known.json.errors ?? []) expect(error.fix).not.toBe('');
   });
 
-  it('carries hostile text whole or refuses it by name, and leaves its neighbours alone', async () => {
+  it('case 12: carries hostile text whole or refuses it by name, and leaves its neighbours alone', async () => {
     const posts: [unknown, number][] = [
       [body({ contact: { name: 'A\u0000b' } }), 422],
       [body({ message: `${'a'.repeat(19_999)}😀` }), 202],
@@ -300,7 +300,7 @@ describe('while PostgreSQL is in trouble', () => {
     expect(rows[0]).toEqual({ leads: 1, deliveries: 2, vault: 1, outbox: 1 });
   });
 
-  it('survives the loss of all its connections', async () => {
+  it('case 20: survives the loss of all its connections', async () => {
     await owner.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'intake-test' and datname = current_database()`,
     );
@@ -309,7 +309,7 @@ describe('while PostgreSQL is in trouble', () => {
     await eventually('an accepted lead', async () => (await post(body())).status === 202);
   });
 
-  it('answers everybody from a pool of two', async () => {
+  it('case 20: answers everybody from a pool of two', async () => {
     const small = await openIntakeDatabase(database.url, 2);
     const acceptance = new HttpAcceptance(acceptTools(small, { site: config }));
     const answers = await Promise.all(

@@ -187,7 +187,7 @@ describe('the topic leads', () => {
     expect(refused).toMatchObject({ class: 'conflict', code: 'idempotency_conflict', source: 'website' });
   });
 
-  it('refuses hostile values by name, without being stopped', async () => {
+  it('case 12: refuses hostile values by name, without being stopped', async () => {
     const from = sent;
     const hostile = [
       submitted({ message: 'A\u0000b' }),

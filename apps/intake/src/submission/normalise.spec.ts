@@ -131,7 +131,7 @@ describe('the e-mail rule', () => {
     expect(normaliseEmail(given)).toEqual({ value: expected });
   });
 
-  it('takes two spellings of one mailbox for one person, dots and plus tags for others', () => {
+  it('case 17: takes two spellings of one mailbox for one person, dots and plus tags for others', () => {
     const person = (text: string) => {
       const result = normaliseEmail(text);
       return 'value' in result ? emailIdentity(result.value) : undefined;

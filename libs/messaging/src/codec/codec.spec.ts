@@ -136,12 +136,12 @@ describe('schema evolution', () => {
   const codec = createCodec({ known: [known(v1, 1), known(v2, 2)] });
   const date = new Date('2026-11-29T12:00:00.001Z');
 
-  it('reads old bytes with the new contract, defaults filled in and dates equal', () => {
+  it('case 19: reads old bytes with the new contract, defaults filled in and dates equal', () => {
     const old = codec.encode(v1, { id: 'a', created_at: date });
     expect(codec.decode(v2, old)).toEqual({ id: 'a', created_at: date, source: 'web', utm: null });
   });
 
-  it('reads new bytes with the old contract', () => {
+  it('case 19: reads new bytes with the old contract', () => {
     const fresh = codec.encode(v2, { id: 'b', created_at: date, source: 'ads', utm: 'x' });
     expect(codec.decode(v1, fresh)).toEqual({ id: 'b', created_at: date });
     expect(codec.decode(v1, codec.encode(v2, { id: 'c', created_at: null, source: 'ads', utm: null }))).toEqual({
@@ -163,7 +163,7 @@ describe('schema evolution', () => {
     expect(both.decode(v1, bytes)).toEqual({ id: 'a', created_at: date });
   });
 
-  it('builds one resolver per writer, however many records of both come mixed', () => {
+  it('case 19: builds one resolver per writer, however many records of both come mixed', () => {
     const bytes = [
       codec.encode(v1, { id: 'a', created_at: date }),
       codec.encode(v2, { id: 'b', created_at: date, source: 's', utm: null }),

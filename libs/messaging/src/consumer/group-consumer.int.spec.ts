@@ -257,7 +257,7 @@ describe('group consumer', () => {
     await eventually('the commit', async () => (await committed(group, topic)) === 6n);
   });
 
-  it('keeps the due times of a tier through a join, a leave and a crash: never early, none lost', async () => {
+  it('case 6: keeps the due times of a tier through a join, a leave and a crash: never early, none lost', async () => {
     const [topic, group] = [await newTopic(2, 'x.retry.1m'), uniqueName('g')];
     const due = Date.now() + 4_000;
     const value = { headers: { [headers.notBefore]: String(due) } };

@@ -10,7 +10,7 @@ describe('KafkaRecord', () => {
     expect(record().timestampMs).toBe(1_750_000_000_123);
   });
 
-  it('takes the last value of a repeated header and never joins them', () => {
+  it('case 15: takes the last value of a repeated header and never joins them', () => {
     const headers = record({ traceparent: [Buffer.from('first'), Buffer.from('second')], attempt: ['1', '7'] }).headers;
     expect(headers.traceparent?.toString()).toBe('second');
     expect(headers.attempt?.toString()).toBe('7');

@@ -101,7 +101,7 @@ const settleAll = (receipts: readonly Receipt[]): void => {
 };
 
 describe('a producer whose network fails', () => {
-  it('loses no row after a lost acknowledgement: what it gave up and what it sent next are all in the log', async () => {
+  it('case 1: loses no row after a lost acknowledgement: what it gave up and what it sent next are all in the log', async () => {
     const topic = await newTopic();
     const network = new Network();
     const producer = await open({ openSocket: network.openSocket, requestTimeoutMs: 500 }).producer();
@@ -116,7 +116,7 @@ describe('a producer whose network fails', () => {
     expect(log.filter((value) => value !== 'e1')).toEqual(['e0', 'e2', 'e3']);
   });
 
-  it('fails fast and bounded while the broker is away, and goes on by itself when it is back', async () => {
+  it('case 14: fails fast and bounded while the broker is away, and goes on by itself when it is back', async () => {
     const topic = await newTopic();
     const network = new Network();
     const producer = await open({ openSocket: network.openSocket }).producer();
@@ -207,7 +207,7 @@ describe('a consumer whose network fails', () => {
     ['non-retriable', new kafkajs.KafkaJSNonRetriableError('the coordinator lookup failed for good')],
     ['retriable, again and again', new kafkajs.KafkaJSError('the coordinator moved', { retriable: true })],
   ])(
-    'builds one new consumer after a %s crash',
+    'case 13: builds one new consumer after a %s crash',
     async (_kind, error) => {
       const topic = await newTopic();
       const seen: string[] = [];

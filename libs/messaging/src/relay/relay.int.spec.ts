@@ -176,7 +176,7 @@ describe('publishing', () => {
     await emptied();
   });
 
-  it('publishes a low id that is committed after higher ones were read', async () => {
+  it('case 8: publishes a low id that is committed after higher ones were read', async () => {
     const topic = await newTopic();
     const seen = await watch(topic);
     const relay = startRelay();
@@ -301,7 +301,7 @@ describe('several relays', () => {
     );
   });
 
-  it('do not wait for one of them that hangs in a send, and the order of its keys survives', async () => {
+  it('case 9: do not wait for one of them that hangs in a send, and the order of its keys survives', async () => {
     const topic = await newTopic(6);
     const producer = await kafka.producer();
     let release = (): void => undefined;
@@ -370,7 +370,7 @@ describe('several relays', () => {
 });
 
 describe('what Kafka refuses', () => {
-  it('a topic that does not exist stops alone, and flows in order once it does', async () => {
+  it('case 4: a topic that does not exist stops alone, and flows in order once it does', async () => {
     const [flowing, missing] = [await newTopic(), uniqueName('relay')];
     const good = rowsOf(flowing, 3_000);
     await insertOutbox(
@@ -388,7 +388,7 @@ describe('what Kafka refuses', () => {
     expectWholeAndOrdered(late, 3_000);
   });
 
-  it('a record too large is parked alone; its neighbours go out in order', async () => {
+  it('case 4: a record too large is parked alone; its neighbours go out in order', async () => {
     const topic = await newTopic(1, { 'max.message.bytes': '20000' });
     const rows = rowsOf(topic, 2_000);
     for (const at of [3, 700, 701, 1_999]) rows[at] = row(topic, 'large', 'x'.repeat(30_000 + at));

@@ -52,12 +52,12 @@ const ranges = (apis: Ranges) =>
   );
 
 describe('versionProblems', () => {
-  it('finds nothing wrong with the oldest and the newest Kafka 4, whose floors differ', () => {
+  it('case 2: finds nothing wrong with the oldest and the newest Kafka 4, whose floors differ', () => {
     expect(versionProblems(ranges(kafka40))).toEqual([]);
     expect(versionProblems(ranges(kafka44))).toEqual([]);
   });
 
-  it('names the request whose floor has risen above this client', () => {
+  it('case 2: names the request whose floor has risen above this client', () => {
     expect(versionProblems(ranges({ ...kafka44, JoinGroup: [6, 9] }))).toEqual([
       'JoinGroup: the broker speaks versions 6 to 9, this client 0 to 5',
     ]);
@@ -69,7 +69,7 @@ describe('versionProblems', () => {
     ]);
   });
 
-  it('names a request that the broker does not have, and does not miss what we never send', () => {
+  it('case 2: names a request that the broker does not have, and does not miss what we never send', () => {
     expect(versionProblems(ranges({ ...kafka44, OffsetCommit: undefined }))).toEqual([
       'OffsetCommit is missing (this client speaks versions 0 to 5)',
     ]);
