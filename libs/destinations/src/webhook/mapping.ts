@@ -10,7 +10,8 @@ export type WebhookBody = Readonly<Record<string, unknown>>;
 
 /**
  * Bodies of the generic webhook. They depend on the lead alone, never on time or attempt: a repeated operation key comes with the same
- * bytes. Absent fields stay absent, empty text stays empty: an update can tell the two apart.
+ * bytes. Absent fields stay absent. A field of the person that was left empty is absent as well: a blank box in a form must not wipe what the
+ * destination knows.
  */
 export function webhookBody(lead: Lead, operations: readonly string[]): WebhookBody {
   const body = lead.kind === 'contact' ? contactBody(lead) : leadBody(lead, operations);
@@ -41,7 +42,7 @@ export function firstWritten(body: WebhookBody, paths: readonly string[]): strin
 function contactBody({ payload, event }: Lead): object {
   return {
     person_key: payload.person_key,
-    ...payload.contact,
+    ...filledIn(payload.contact),
     consent: payload.consent,
     organization: event.organization,
     source: payload.source,
@@ -50,6 +51,9 @@ function contactBody({ payload, event }: Lead): object {
     ...test(event.test),
   };
 }
+
+const filledIn = (contact: Lead['payload']['contact']): object =>
+  Object.fromEntries(Object.entries(contact).filter(([, value]) => value !== ''));
 
 /** A destination without an operation `contact` gets the person with the lead. */
 function leadBody({ kind, payload, event, refs }: Lead, operations: readonly string[]): object {

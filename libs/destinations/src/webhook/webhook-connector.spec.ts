@@ -129,7 +129,6 @@ describe('the webhook connector', () => {
       person_key: 'person-1',
       name: 'Ada Example',
       email: 'ada@example.test',
-      phone: '',
       consent: payload.consent,
       organization: 'demo',
       source: 'website',
@@ -193,7 +192,16 @@ describe('the webhook connector', () => {
       await connector.perform(call('contact', { contact: known(['name', 'lead_ref']) }));
       expect(sent()).not.toHaveProperty('name');
       expect(sent()).not.toHaveProperty('lead_ref');
-      expect(sent()).toMatchObject({ email: 'ada@example.test', phone: '' });
+      expect(sent()).toMatchObject({ email: 'ada@example.test' });
+    });
+
+    it('case 18: keeps every field that a later form left empty or did not ask for', async () => {
+      const kept: Record<string, unknown> = { name: 'Ada Example', email: 'ada@example.test', phone: '+12025550101', city: 'Riga' };
+      await connector.perform(call('contact', { contact: known() }));
+      expect(payload.contact).toHaveProperty('phone', '');
+      expect({ ...kept, ...sent() }).toMatchObject(kept);
+      expect(sent()).not.toHaveProperty('phone');
+      expect(connector.contactFields(event, payload)).not.toContain('phone');
     });
 
     it('is left alone where newer leads wrote every field', async () => {
