@@ -3,24 +3,23 @@ import type { DeliveryId, IntakePlace } from '#delivery';
 import type { Sql } from '#runtime';
 import { isYoungSql } from '../reannounce/unclaimed.js';
 
-/** SQL: a table of lead.accepted records names the asked delivery. A record may be for some of a lead's destinations alone. */
-const namedIn = (records: string): string => `exists (
-    select from ${records} r where r.event_id = asked.event_id::text and asked.destination = any (string_to_array(r.destinations, ',')))`;
+/** SQL: the deliveries among those asked that a table of records names. A record may be for some of a lead's destinations alone. */
+const namedIn = (table: string): string => `
+  select row.headers ->> '${headers.eventId}' as event_id, destination
+  from ${table} as row, unnest(string_to_array(row.headers ->> '${headers.destinations}', ',')) as destination
+  where row.topic = '${topics.leadAccepted}' and row.headers ->> '${headers.eventId}' in (select event_id::text from asked)`;
 
-const recordsOf = (table: string): string => `
-  select headers ->> '${headers.eventId}' as event_id, headers ->> '${headers.destinations}' as destinations from ${table}
-  where topic = '${topics.leadAccepted}' and headers ->> '${headers.eventId}' = any ($1::text[])`;
-
+/** Each table is read at most once for all that is asked, and looked up by hash. */
 const sql = `
-with asked as (
+with asked as materialized (
   select * from unnest($1::uuid[], $2::text[]) with ordinality as asked(event_id, destination, position)
-), queued as materialized (${recordsOf('outbox')}
-), unsendable as materialized (${recordsOf('outbox_parked')}
+), queued as materialized (${namedIn('outbox')}
+), unsendable as materialized (${namedIn('outbox_parked')}
 )
 select case
   when d.state is distinct from 'accepted' or d.claimed_at is not null then 'claimed'
-  when ${namedIn('queued')} then 'outbox'
-  when ${namedIn('unsendable')} then 'parked'
+  when (asked.event_id::text, asked.destination) in (select event_id, destination from queued) then 'outbox'
+  when (asked.event_id::text, asked.destination) in (select event_id, destination from unsendable) then 'parked'
   when ${isYoungSql('d.destination', 'd.announced_at')} then 'young'
   else 'overdue' end as place
 from asked left join delivery d using (event_id, destination)
