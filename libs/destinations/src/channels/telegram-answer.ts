@@ -16,7 +16,7 @@ interface Parsed {
 
 /**
  * What an answer of the Bot API means. The code in the body counts, not the HTTP status alone.
- * 429: not sent, wait as told. 400, 403: this chat will never take it. 401, 404: the token is wrong. 5xx and anything unreadable: it may
+ * 429: not sent, wait as told. 400, 403 (blocked by its owner): this chat will never take it. 401, 404: the token is wrong, for all. 5xx and anything unreadable: it may
  * have been sent.
  */
 export function readTelegramAnswer(answer: TelegramAnswer): Outcome {
@@ -26,7 +26,7 @@ export function readTelegramAnswer(answer: TelegramAnswer): Outcome {
   if (body?.ok === true && status < 300) return { kind: 'succeeded', status, ref: reference(body) };
   if (code === 429)
     return { kind: 'throttled', code: 'http_429', status, afterMs: waitMs(body?.parameters?.retry_after ?? answer.retryAfter) };
-  if (code === 401 || code === 404) return { kind: 'permanent', class: 'auth', code: `http_${code}`, status };
+  if (code === 401 || code === 404) return { kind: 'auth', code: `http_${code}`, status };
   if (code >= 400 && code < 500 && code !== 408) return { kind: 'permanent', class: 'permanent', code: `http_${code}`, status };
   return { kind: 'uncertain', code: status < 300 ? 'unreadable_answer' : `http_${code}`, status };
 }

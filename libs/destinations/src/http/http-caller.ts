@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 
 export interface HttpCallerOptions {
@@ -38,6 +39,11 @@ class NotConnected extends Error {
   constructor(readonly code: string) {
     super('no connection');
   }
+}
+
+class ConnectTimeout extends Error {
+  override readonly name = 'ConnectTimeout';
+  readonly code = 'connect_timeout';
 }
 
 class Timeout extends Error {
@@ -84,15 +90,26 @@ export class HttpCaller {
   }
 }
 
-/** undici's connector with every failure marked as such, whatever its code: DNS, refused, unreachable, TLS, timeout. */
+/**
+ * undici's connector with every failure marked as such, whatever its code: DNS, refused, unreachable, TLS, timeout. Its own timer is a second
+ * late at times, so that one of ours goes before it.
+ */
 function markingConnector(timeout: number): buildConnector.connector {
   const connect = buildConnector({ timeout });
-  return (options, callback) =>
-    connect(options, (...result) => {
+  return (options, callback) => {
+    let timer: NodeJS.Timeout | undefined;
+    const settled: buildConnector.Callback = (...result) => {
+      clearTimeout(timer);
       const [error] = result;
       if (error === null) callback(...result);
       else callback(new NotConnected(codeOf(error)), null);
-    });
+    };
+    // Not in its types: undici gives the socket back.
+    const socket: unknown = connect(options, settled);
+    timer = setTimeout(() => {
+      if (socket instanceof Socket) socket.destroy(new ConnectTimeout());
+    }, timeout);
+  };
 }
 
 /** The error's code as a short word in lower case. */
