@@ -26,7 +26,15 @@ beforeEach(async () => {
   jest.spyOn(process.stderr, 'write').mockImplementation(write as never);
   const logger = createLogger('leadctl', 'silent');
   server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens: { leadctl: token }, readiness: [], logger });
-  for (const command of ['dead-letters:list', 'dead-letters:show', 'items:approve', 'batches:show', 'batches:stop']) {
+  for (const command of [
+    'dead-letters:list',
+    'dead-letters:show',
+    'items:approve',
+    'batches:show',
+    'batches:stop',
+    'commands:send',
+    'destinations:state',
+  ]) {
     server.route(`/internal/v1/${command}`, { callers: ['leadctl'], body: z.any() }, async (body) => {
       asked.push([command, body]);
       return answers[command];
@@ -141,5 +149,51 @@ describe('leadctl batches', () => {
     expect(await run('batches', 'stop', 'b-1', '--by', 'ada', '--run-dir', runDir)).toBe(3);
     answers['batches:show'] = { batch: null };
     expect(await run('batches', 'show', 'b-2', '--run-dir', runDir)).toBe(3);
+  });
+});
+
+describe('leadctl destinations and deliveries', () => {
+  const by = ['--by', 'ada', '--reason', 'maintenance'];
+
+  it('says which destinations are sent to', async () => {
+    const hold = { by: 'ada', reason: 'maintenance', at: '2026-06-01T12:00:00.000Z' };
+    answers['destinations:state'] = { items: [{ destination: 'crm', mode: 'blocked', reason: 'hold', hold }] };
+    expect(await run('destinations', 'list', '--run-dir', runDir)).toBe(0);
+    expect(printed).toMatch(/crm +blocked +held by ada: maintenance/);
+  });
+
+  it('sends a person’s commands with who and why', async () => {
+    answers['commands:send'] = { applied: true, state: 'delivered' };
+    expect(await run('destinations', 'hold', 'crm', ...by, '--run-dir', runDir)).toBe(0);
+    expect(await run('deliveries', 'discard', 'e-1', 'crm', ...by, '--evidence', 'case 7', '--run-dir', runDir)).toBe(0);
+    const found = ['--operation-key', 'e-1:crm:lead', '--found', 'C-1'];
+    expect(await run('deliveries', 'evidence', 'e-1', 'crm', ...by, ...found, '--run-dir', runDir)).toBe(0);
+    const common = { by: 'ada', reason: 'maintenance' };
+    expect(asked.map(([, body]) => body)).toEqual([
+      { service: 'crm-writer', command: { command: 'hold', destination: 'crm', ...common } },
+      { service: 'crm-writer', command: { command: 'discard', event_id: 'e-1', destination: 'crm', evidence: 'case 7', ...common } },
+      {
+        service: 'crm-writer',
+        command: {
+          command: 'evidence',
+          event_id: 'e-1',
+          destination: 'crm',
+          operation_key: 'e-1:crm:lead',
+          finding: { kind: 'found', ref: 'C-1' },
+          ...common,
+        },
+      },
+    ]);
+  });
+
+  it('ends with 3 where the command did not fit, and with 2 where it says nothing or two things', async () => {
+    answers['commands:send'] = { applied: false, reason: 'not_in_this_state' };
+    expect(await run('deliveries', 'discard', 'e-1', 'crm', ...by, '--run-dir', runDir)).toBe(3);
+    expect(printed).toContain('nothing was changed: not_in_this_state');
+    const evidence = ['deliveries', 'evidence', 'e-1', 'crm', ...by, '--operation-key', 'k', '--run-dir', runDir];
+    expect(await run(...evidence)).toBe(2);
+    expect(await run(...evidence, '--absent', '--found', 'C-1')).toBe(2);
+    expect(await run('destinations', 'hold', 'crm', '--run-dir', runDir)).toBe(2);
+    expect(asked).toHaveLength(1);
   });
 });

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { createKafka, kafkaSettings } from '#messaging';
 import { baseEnv, createLogger, databaseEnv, kafkaEnv, loadAll, loadEnv, loadSite, registryEnv, siteEnv } from '#runtime';
+import { addCommands } from './command-program.js';
 import { balance, balanceCodes, balanceLines } from './commands/balance.js';
 import { migrate } from './commands/migrate.js';
 import { applyAllSchemas, schemaProblems, schemasDir } from './commands/schemas.js';
@@ -29,6 +30,7 @@ export function createProgram(ended: (code: number) => void, env: NodeJS.Process
   addSources(program, output);
   addBalance(program, { output, env, ended });
   addOperator(program, { output, env, ended });
+  addCommands(program, { output, env, ended });
   return program;
 }
 

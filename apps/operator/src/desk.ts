@@ -1,4 +1,7 @@
+import { z } from 'zod';
+import type { CommandAnswer, DestinationsAnswer } from '#delivery';
 import type { InternalServer } from '#runtime';
+import { audit } from './audit.js';
 import { type Approval, type ApproveRequest, type ApproveTools, approveItems, approveRequest } from './batches/approve-items.js';
 import {
   type BatchReport,
@@ -9,6 +12,7 @@ import {
   stopBatch,
   stopRequest,
 } from './batches/batches.js';
+import { sendCommand, sendRequest } from './commands.js';
 import {
   type DeadLetterDetail,
   type DeadLetterPage,
@@ -31,6 +35,15 @@ export class Desk {
     return showLetters(this.tools.db, eventId);
   }
 
+  send(request: z.infer<typeof sendRequest>, caller: string): Promise<CommandAnswer> {
+    return sendCommand(this.tools, request, caller);
+  }
+
+  async destinations(): Promise<DestinationsAnswer> {
+    const answers = await Promise.all([...this.tools.owners.values()].map((owner) => owner.destinations()));
+    return { items: answers.flatMap(({ items }) => items) };
+  }
+
   approve(request: ApproveRequest, caller: string): Promise<Approval> {
     return approveItems(this.tools, request, caller);
   }
@@ -39,9 +52,15 @@ export class Desk {
     return readBatch(this.tools.db, batchId);
   }
 
-  async stop(request: { batch_id: string; by: string }): Promise<boolean> {
-    const stopped = await stopBatch(this.tools.db, request);
-    if (stopped) this.tools.logger.info({ batch_id: request.batch_id }, 'Replay batch stopped');
+  async stop(request: { batch_id: string; by: string }, caller: string): Promise<boolean> {
+    const { db, logger } = this.tools;
+    const { batch_id, by } = request;
+    const stopped = await db.transaction(async (tx) => {
+      const done = await stopBatch(tx, request);
+      await audit(tx, { caller, person: by, action: 'batch.stop', subject: { batch_id, stopped: done } });
+      return done;
+    });
+    if (stopped) logger.info({ batch_id, caller }, 'Replay batch stopped');
     return stopped;
   }
 }
@@ -61,5 +80,9 @@ export function serveDesk(server: InternalServer, desk: Desk, { db }: Pick<Appro
   server.route('/internal/v1/batches:show', { ...people, body: batchRequest }, async ({ batch_id }) => ({
     batch: (await desk.batch(batch_id)) ?? null,
   }));
-  server.route('/internal/v1/batches:stop', { ...people, body: stopRequest }, async (body) => ({ stopped: await desk.stop(body) }));
+  server.route('/internal/v1/batches:stop', { ...people, body: stopRequest }, async (body, { caller }) => ({
+    stopped: await desk.stop(body, caller),
+  }));
+  server.route('/internal/v1/destinations:state', { ...people, body: z.object({}) }, () => desk.destinations());
+  server.route('/internal/v1/commands:send', { ...people, body: sendRequest }, (body, { caller }) => desk.send(body, caller));
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type EventDescriptor, headers, type LeadAccepted, LeadAcceptedEvent, LeadResolvedEvent, operationKey } from '#contracts';
-import type { DeliveryStateItem, HistoryItem, UnresolvedItem } from '#delivery';
+import type { CommandAnswer, CommandRequest, DeliveryStateItem, HistoryItem, UnresolvedItem } from '#delivery';
 import { type ConsumedRecord, createCodec, type KnownSchema } from '#messaging';
 import { createLogger, type Database, InternalUnavailable, migrateService, newEventId, newLeadRef, openDatabase } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
@@ -136,6 +136,7 @@ export class PretendOwner implements OwnerApi {
   readonly asked = { histories: 0, states: 0, unresolved: 0 };
   readonly known = new Map<string, HistoryItem>();
   unresolvedItems: UnresolvedItem[] = [];
+  readonly commands: CommandRequest[] = [];
   pageSize = 500;
 
   /** Knows the delivery from now on. */
@@ -162,6 +163,17 @@ export class PretendOwner implements OwnerApi {
     const from = Number(after ?? 0);
     const items = this.unresolvedItems.slice(from, from + this.pageSize);
     return { items, ...(items.length === this.pageSize && { next: String(from + this.pageSize) }) };
+  }
+
+  async destinations() {
+    this.answer('states');
+    return { items: [] };
+  }
+
+  async command(command: CommandRequest): Promise<CommandAnswer> {
+    this.answer('states');
+    this.commands.push(command);
+    return { applied: true, state: 'discarded' };
   }
 
   private answer(what: keyof PretendOwner['asked']): void {

@@ -12,6 +12,7 @@ import { deadLetterHeaders, deadRecord, historyOf, leadAccepted, openOperatorDat
 import { readLetter } from '../dead-letters/read-letter.js';
 import { deadLetterSources } from '../dead-letters/sources.js';
 import { storeLetters } from '../dead-letters/store-letters.js';
+import { Desk } from '../desk.js';
 import { type ApproveTools, approveItems, approveRequest } from './approve-items.js';
 import { batchStatesRoute, readBatch, stopBatch } from './batches.js';
 import { followItems } from './follow-items.js';
@@ -44,7 +45,7 @@ afterAll(async () => {
   await database?.drop();
 });
 beforeEach(async () => {
-  for (const table of ['dead_letter', 'replay_batch', 'replay_item', 'outbox']) await sql(`DELETE FROM ${table}`);
+  for (const table of ['dead_letter', 'replay_batch', 'replay_item', 'outbox', 'audit']) await sql(`DELETE FROM ${table}`);
   owner = new PretendOwner();
   woken = 0;
   tools = {
@@ -259,5 +260,29 @@ describe('an approved item', () => {
     await sql("UPDATE replay_batch SET ended_at = ended_at - interval '61 seconds'");
     await follow();
     expect(await readBatch(db, String(approval.batch_id))).toMatchObject({ state: 'stopped', items: [{ state: 'not_applied' }] });
+  });
+});
+
+describe('the audit', () => {
+  const entries = () =>
+    sql<{ caller: string; person: string; action: string }>('SELECT caller, person, action, subject FROM audit ORDER BY audit_id');
+
+  it('says who approved and who stopped', async () => {
+    await dead();
+    const { batch_id = '' } = await approve();
+    await new Desk(tools).stop({ batch_id, by: 'eve' }, 'leadctl');
+    expect(await entries()).toMatchObject([
+      { caller: 'leadctl', person: 'ada', action: 'batch.approve', subject: { batch_id } },
+      { caller: 'leadctl', person: 'eve', action: 'batch.stop', subject: { batch_id, stopped: true } },
+    ]);
+  });
+
+  it('holds a command before it is sent, also one whose answer never came', async () => {
+    const command = { command: 'hold', destination: 'crm', by: 'ada', reason: 'maintenance' } as const;
+    await new Desk(tools).send({ service: 'crm-writer', command }, 'leadctl');
+    owner.down = true;
+    await expect(new Desk(tools).send({ service: 'crm-writer', command }, 'leadctl')).rejects.toBeInstanceOf(InternalUnavailable);
+    expect(owner.commands).toEqual([command]);
+    expect((await entries()).map(({ action }) => action)).toEqual(['delivery.hold', 'delivery.hold.answer', 'delivery.hold']);
   });
 });

@@ -5,6 +5,7 @@ import { headers } from '#contracts';
 import { type DeliveryStateItem, type Permit, signPermit } from '#delivery';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import { type Database, duration, type Logger, metrics, type Site } from '#runtime';
+import { audit } from '../audit.js';
 import { replayTopicOf } from '../dead-letters/sources.js';
 import { groupBy } from '../group-by.js';
 import type { OwnerApi } from '../owners/owner-api.js';
@@ -199,6 +200,8 @@ async function store({ db, relayWake }: ApproveTools, { request, caller, batch, 
     await insertBatch(tx, { ...batch, approver, approvedBy: caller, reason, selection: select, maximum: max });
     const records = items.filter(({ itemId }) => standing.has(itemId)).map(({ outbox }) => outbox);
     await insertOutbox(tx, records);
+    const subject = { batch_id: batch.batchId, select, max, reason, items: [...standing] };
+    await audit(tx, { caller, person: approver, action: 'batch.approve', subject });
     return standing;
   });
   relayWake();

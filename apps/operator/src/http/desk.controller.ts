@@ -45,7 +45,8 @@ export class DeskController {
   @Post('batches/:batch_id/stop')
   @HttpCode(200)
   async stop(@Param() params: unknown, @Req() request: FastifyRequest) {
-    return { stopped: await this.desk.stop({ ...read(batchId, params), by: askedBy(request) }) };
+    const by = askedBy(request);
+    return { stopped: await this.desk.stop({ ...read(batchId, params), by }, by) };
   }
 }
 

@@ -6,6 +6,7 @@ import { outboxDdl, schemaIdsDdl } from '#messaging';
  *   be read as one; bytes that could not are known by their coordinates alone. `identity` says which end of which delivery it is, so that
  *   the same dead letter is one row however often and by whatever way it comes. Times: `submitted_at` and `first_seen_at` are the lead's,
  *   `dead_at` is when it was handed over to the dead-letter topic, `received_at` when it came here.
+ * - `audit`: who decided what; only ever appended to.
  * - `replay_item` is one delivery of an approved batch; a delivery has one open item at most.
  */
 const operatorDdl = `
@@ -91,6 +92,14 @@ CREATE TABLE replay_item (
   checked_at timestamptz NOT NULL,
   PRIMARY KEY (batch_id, item_id)
 );
+CREATE TABLE audit (
+  audit_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL,
+  caller text NOT NULL,
+  person text NOT NULL,
+  action text NOT NULL,
+  subject jsonb NOT NULL
+);
 CREATE UNIQUE INDEX replay_item_open ON replay_item (event_id, destination) WHERE state = 'open';
 `;
 
@@ -100,6 +109,6 @@ export class CreateOperator1764374400000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE dead_letter, replay_batch, replay_item, outbox, outbox_parked, schema_id');
+    await runner.query('DROP TABLE dead_letter, replay_batch, replay_item, audit, outbox, outbox_parked, schema_id');
   }
 }

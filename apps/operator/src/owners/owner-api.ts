@@ -1,4 +1,13 @@
-import type { DeliveryStateItem, HistoryAnswer, HistoryItem, StatesAnswer, UnresolvedAnswer } from '#delivery';
+import type {
+  CommandAnswer,
+  CommandRequest,
+  DeliveryStateItem,
+  DestinationsAnswer,
+  HistoryAnswer,
+  HistoryItem,
+  StatesAnswer,
+  UnresolvedAnswer,
+} from '#delivery';
 import type { InternalClient } from '#runtime';
 
 export interface DeliveryName {
@@ -14,6 +23,9 @@ export interface OwnerApi {
   states(names: readonly DeliveryName[]): Promise<(DeliveryStateItem | undefined)[]>;
   /** What ended without its effect, or stayed uncertain for long. `after`: `next` of the page before. */
   unresolved(after: string | undefined): Promise<UnresolvedAnswer>;
+  /** Whether each destination is sent to, and why not. */
+  destinations(): Promise<DestinationsAnswer>;
+  command(command: CommandRequest): Promise<CommandAnswer>;
 }
 
 /** Most items in one request, by the contract of the internal API. */
@@ -31,5 +43,12 @@ export function ownerApi(client: Pick<InternalClient, 'post'>): OwnerApi {
       return names.map(({ destination }, index) => items[index]?.deliveries.find((delivery) => delivery.destination === destination));
     },
     unresolved: (after) => client.post<UnresolvedAnswer>('/internal/v1/deliveries:unresolved', { after, limit: ownerBatch }),
+    destinations: () => client.post<DestinationsAnswer>('/internal/v1/destinations:state', {}),
+    command: (command) => client.post<CommandAnswer>('/internal/v1/deliveries:command', command),
   };
+}
+
+/** @throws for a service that owns no deliveries. */
+export function notFound(service: string): never {
+  throw new Error(`${service} owns no deliveries`);
 }

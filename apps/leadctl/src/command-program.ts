@@ -1,0 +1,120 @@
+import type { Command } from 'commander';
+import { askOperator } from './commands/dead-letters.js';
+import { exitCodes } from './exit-codes.js';
+import { findInstallation } from './installation.js';
+import type { Line, Output } from './output.js';
+
+interface Context {
+  output(): Output;
+  env: NodeJS.ProcessEnv;
+  ended(code: number): void;
+}
+
+interface Decided {
+  runDir?: string;
+  by: string;
+  reason?: string;
+}
+
+interface Answer {
+  applied: boolean;
+  reason?: string;
+  state?: string;
+}
+
+const runDirHelp = 'directory of a running instance (default: INTERNAL_URLS and LD_SECRETS_DIR if set, else .run)';
+
+/** Commands of a person to the services that own destinations and deliveries. All go through the operator service, which keeps who said so. */
+export function addCommands(program: Command, context: Context): void {
+  const destinations = program.command('destinations').description('whether destinations are sent to, and holding them');
+  addDestinationList(destinations, context);
+  decided(
+    destinations.command('hold <name>').description('send nothing there until it is released; leads wait and age'),
+    context,
+    (name) => ({
+      command: 'hold',
+      destination: name,
+    }),
+  );
+  decided(destinations.command('release <name>').description('send there again; probes come first'), context, (name) => ({
+    command: 'release',
+    destination: name,
+  }));
+  const deliveries = program.command('deliveries').description('what a person decides about one delivery');
+  addDiscard(deliveries, context);
+  addEvidence(deliveries, context);
+}
+
+interface Destination {
+  destination: string;
+  mode: string;
+  reason?: string;
+  hold?: { by: string; reason: string; at: string };
+  open_until?: string;
+}
+
+function addDestinationList(destinations: Command, { output, env }: Context): void {
+  destinations
+    .command('list')
+    .description('every destination that was ever sent to or held')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async ({ runDir }: { runDir?: string }) => {
+      const answer = await askOperator<{ items: Destination[] }>(findInstallation(runDir, env), 'destinations:state', {});
+      const lines = answer.items.map(
+        ({ destination, mode, reason = '', hold, open_until = '' }): Line => ({
+          destination,
+          mode,
+          reason: hold === undefined ? reason : `held by ${hold.by}: ${hold.reason}`,
+          until: open_until,
+        }),
+      );
+      output().document(answer, lines.length === 0 ? [{ result: 'no destinations yet' }] : lines);
+    });
+}
+
+function addDiscard(deliveries: Command, context: Context): void {
+  const command = deliveries
+    .command('discard <event-id> <destination>')
+    .description('end it for good: nothing is sent any more')
+    .option('--evidence <reference>', 'where the proof is kept; needed where something may have happened at the destination');
+  decided(command, context, (eventId, destination, { evidence }) => ({ command: 'discard', event_id: eventId, destination, evidence }));
+}
+
+function addEvidence(deliveries: Command, context: Context): void {
+  const command = deliveries
+    .command('evidence <event-id> <destination>')
+    .description('say what was found at the destination about an uncertain operation')
+    .requiredOption('--operation-key <key>', 'as `dead-letters show --json` names it')
+    .option('--found <reference>', 'it is there, under this reference of the destination')
+    .option('--absent', 'it is not there: it is sent again under the same key');
+  decided(command, context, (eventId, destination, { operationKey, found, absent }) => {
+    if ((found === undefined) === (absent === undefined)) command.error('error: say either --found <reference> or --absent');
+    const finding = found === undefined ? { kind: 'absent' } : { kind: 'found', ref: found };
+    return { command: 'evidence', event_id: eventId, destination, operation_key: operationKey, finding };
+  });
+}
+
+type Words = Record<string, string | undefined>;
+
+/** Adds who and why to a command, sends it, prints what came of it; exit 3 when it did not fit the state. */
+function decided(
+  command: Command,
+  { output, env, ended }: Context,
+  toBody: (first: string, second: string, options: Words) => object,
+): void {
+  command
+    .requiredOption('--by <name>', 'who decided it; kept in the audit')
+    .requiredOption('--reason <text>', 'why; kept in the audit')
+    .option('--service <name>', 'crm-writer or notifier', 'crm-writer')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async () => {
+      const options = command.opts<Decided & Words>();
+      const [first, second] = command.args as [string, string];
+      const { by, reason, runDir, service } = options;
+      const body = { service, command: { ...toBody(first, second, options), by, reason } };
+      const answer = await askOperator<Answer>(findInstallation(runDir, env), 'commands:send', body);
+      const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${answer.reason}`;
+      output().document(answer, [{ what: command.args.join(' '), result }]);
+      if (!answer.applied) ended(exitCodes.found);
+    });
+}
