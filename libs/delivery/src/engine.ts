@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { retryTierMs } from '#contracts';
 import type { Received } from '#messaging';
 import { crashPoint, metrics } from '#runtime';
-import { Bulkhead } from './bulkhead.js';
+import { Claiming, type Met } from './claiming.js';
 import { ContactTurns } from './contact-turns.js';
 import { DeadLetters } from './dead-letters.js';
+import { Dispatch } from './dispatch.js';
 import type { DeliveryEngineOptions } from './engine-options.js';
-import { Gate, type PauseReason } from './gate.js';
 import { LeaseKeeper } from './lease-keeper.js';
 import { Payloads } from './payloads.js';
 import { type Call, conclude, type Rest } from './policy/conclude.js';
@@ -19,26 +19,17 @@ import { Stopped } from './sql/errors.js';
 import { settleLate } from './sql/late-answer.js';
 import { renew } from './sql/leases.js';
 import type { DeliveryRecord } from './sql/record.js';
-import { statementRows } from './sql/sql-batch.js';
 import { createStatements, type Statements } from './statements.js';
 import { canLookUp } from './target.js';
 import { toPartialRecord, toRecord } from './to-record.js';
 import type { LeadPayload } from './vault.js';
-import { WaitingWork } from './waiting-work.js';
 import { isRetryTopic, newWork, type Work } from './work.js';
-
-/** What a record met on its way to a claim. `no_item`: it was replayed without a right to it. */
-type Met = ClaimResult | { kind: 'refused' } | { kind: 'later'; delayMs: number } | { kind: 'no_item'; code: string };
 
 /** What stands before a call: it may be made, nothing may be sent now, or no call is made of this claim at all. */
 type Start = { kind: 'ready'; payload?: LeadPayload } | { kind: 'park' } | Rest;
 
-/** Outcomes on their way into the table beside the calls in flight: two full statements. */
-const recordsUnderWay = 2 * statementRows;
 /** Until a call is tried again that the destination's state did not admit although it is not blocked. */
 const refusedAgainMs = 250;
-/** Until a probe is tried again that made no call. */
-const probeAgainMs = 250;
 /** Until the rest of a delivery is tried again whose destination was blocked, or whose lease became too short, between two of its calls. */
 const restAgainMs = 1_000;
 
@@ -51,45 +42,37 @@ const restAgainMs = 1_000;
  */
 export class DeliveryEngine<E> {
   readonly #options: DeliveryEngineOptions<E>;
-  readonly #window: number;
-  readonly #maxAhead: number;
-  readonly #gate: Gate;
+  readonly #dispatch: Dispatch<E>;
   readonly #away: DatabaseAway;
   readonly #statements: Statements<E>;
   readonly #keeper: LeaseKeeper;
   readonly #deadLetters: DeadLetters;
   readonly #reporter: Reporter<E>;
   readonly #sender: Sender<E>;
-  readonly #bulkhead: Bulkhead;
+  readonly #claiming: Claiming<E>;
   readonly #contacts: ContactTurns<E>;
   readonly #payloads: Payloads;
-  readonly #waiting = new WaitingWork<E>();
-  /** Claimed, or being claimed, and not yet being sent: what a crash leaves leased for nothing. */
-  readonly #ahead = new Set<Work<E>>();
-  #active = 0;
-  #probing = false;
-  #paused = false;
 
   constructor(options: DeliveryEngineOptions<E>) {
     const { db, target, logger, destination, leaseMs = 30_000 } = options;
     if (leaseMs <= target.timeoutMs) throw new RangeError(`the lease of ${target.name} must be longer than its timeout`);
     this.#options = options;
-    this.#maxAhead = Math.max(statementRows, 4 * target.concurrency);
-    this.#window = this.#maxAhead + target.concurrency + recordsUnderWay;
-    this.#gate = new Gate({ onClose: (reason) => this.#closed(reason), onOpen: (reason, open) => this.#opened(reason, open) });
-    this.#away = new DatabaseAway({ logger, onAway: () => this.#gate.close('database'), onBack: () => this.#gate.open('database') });
+    this.#away = new DatabaseAway({
+      logger,
+      onAway: () => this.#dispatch.close('database'),
+      onBack: () => this.#dispatch.open('database'),
+    });
     this.#statements = createStatements({ db, away: this.#away, leaseMs });
     this.#deadLetters = new DeadLetters({ ...options, write: this.#statements.announce });
     this.#keeper = new LeaseKeeper({ db, target: target.name, leaseMs, logger });
     this.#reporter = new Reporter({ ...options, target: target.name });
-    // What may not be sent has to come through and be parked, so a closed gate holds nobody here.
-    this.#bulkhead = new Bulkhead(() => (this.#gate.isOpen ? destination.limit() : Number.POSITIVE_INFINITY));
+    this.#claiming = new Claiming({ ...options, statements: this.#statements });
     this.#contacts = new ContactTurns(options);
     this.#payloads = new Payloads({
       ...options,
       target: target.name,
-      onAway: () => this.#gate.close('vault'),
-      onBack: () => this.#gate.open('vault'),
+      onAway: () => this.#dispatch.close('vault'),
+      onBack: () => this.#dispatch.open('vault'),
     });
     this.#sender = new Sender({
       target,
@@ -97,10 +80,9 @@ export class DeliveryEngine<E> {
       reporter: this.#reporter,
       mark: this.#statements.mark,
       recordPart: (work, calls) => this.#recordPart(work, calls),
-      mustWait: (work) => this.#mustWait(work),
+      mustWait: (work) => this.#dispatch.mustWait(work),
     });
-    destination.onMode(() => this.#steer());
-    this.#steer();
+    this.#dispatch = new Dispatch({ ...options, concurrency: target.concurrency, deliver: (work) => this.#run(work) });
   }
 
   /** Takes records over; returns at once. Each receipt is settled when its delivery is durable in the table, or was already. */
@@ -109,7 +91,7 @@ export class DeliveryEngine<E> {
       if (one.result.ok) this.#accept(one, one.result.event);
       else this.#unreadable(one, one.result.reason);
     }
-    this.#pump();
+    this.#dispatch.pump();
   }
 
   /**
@@ -117,13 +99,13 @@ export class DeliveryEngine<E> {
    * left after that is found by its lease.
    */
   async stop(graceMs = 10_000): Promise<void> {
-    this.#gate.close('stopping');
+    this.#dispatch.close('stopping');
     this.#payloads.stop();
     const end = performance.now() + graceMs;
-    while (this.#active > 0 && performance.now() < end) await delay(5);
+    while (this.#dispatch.active > 0 && performance.now() < end) await delay(5);
     this.#away.stop();
     await this.#keeper.stop();
-    const reserved = this.#waiting.all().filter((work) => work.leasedAt > 0);
+    const reserved = this.#dispatch.reserved();
     if (reserved.length > 0) await renew(this.#options.db, reserved, 0).catch(() => undefined);
   }
 
@@ -131,7 +113,7 @@ export class DeliveryEngine<E> {
     try {
       const plan = this.#options.target.plan(event, received.receipt.record);
       if (plan === undefined) received.receipt.settle();
-      else this.#waiting.add(newWork(received, event, plan));
+      else this.#dispatch.add(newWork(received, event, plan));
     } catch (error) {
       this.#options.logger.error({ err: error, destination: this.#options.target.name }, 'event could not be planned');
       this.#deadLetters.send(received.receipt, { class: 'invalid', code: 'unplannable' });
@@ -144,78 +126,25 @@ export class DeliveryEngine<E> {
     else this.#deadLetters.send(received.receipt, { class: 'decode', code: reason });
   }
 
-  /**
-   * Follows the destination: closed while it is blocked, one call at a time while it is probed. Records come in then as well, since whoever
-   * has nothing in hand cannot probe.
-   */
-  #steer(): void {
-    const { mode } = this.#options.destination;
-    const paused = mode === 'blocked';
-    if (paused !== this.#paused) {
-      this.#paused = paused;
-      if (paused) this.#options.control().pause('destination');
-      else this.#options.control().resume('destination');
-    }
-    if (mode === 'blocked' || mode === 'probing') this.#gate.close('destination');
-    else this.#gate.open('destination');
-    this.#bulkhead.refresh();
-    this.#pump();
-  }
-
-  #pump(): void {
-    if (!this.#gate.isOpen) {
-      this.#probe();
-      return;
-    }
-    const room = Math.min(this.#window - this.#active, this.#maxAhead - this.#ahead.size);
-    if (room <= 0) return;
-    const next = this.#waiting.take(room, { replays: this.#options.destination.mode === 'flowing' });
-    for (const work of next) void this.#run(work).then(() => this.#pump());
-  }
-
-  /** Sends one waiting delivery past the closed gate, where this process may find out whether its destination is back. */
-  #probe(): void {
-    if (this.#probing || !this.#gate.admitsProbe || this.#options.destination.mode !== 'probing') return;
-    const work = this.#waiting.takeOne();
-    if (work === undefined) return;
-    this.#probing = true;
-    work.probe = true;
-    void this.#run(work).then((called) => {
-      work.probe = false;
-      this.#probing = false;
-      if (called) this.#pump();
-      else setTimeout(() => this.#pump(), probeAgainMs).unref();
-    });
-  }
-
   /** Never rejects. True when a call was made. */
   async #run(work: Work<E>): Promise<boolean> {
-    if (work.received.receipt.stale && work.leasedAt === 0) return false;
-    this.#active++;
-    this.#ahead.add(work);
     try {
       return await this.#deliver(work);
     } catch (error) {
       this.#broken(work, error);
       return false;
-    } finally {
-      this.#active--;
-      this.#ahead.delete(work);
     }
   }
 
   async #deliver(work: Work<E>): Promise<boolean> {
-    const claim = await this.#claim(work);
+    const claim = await this.#claiming.claim(work);
     if (claim.kind !== 'claimed') return this.#notClaimed(work, claim);
     this.#keeper.hold(work);
     this.#reporter.begin(work);
     const start = await this.#start(work);
     if (start.kind === 'park') return this.#park(work);
     if (start.kind !== 'ready') return this.#finish(work, [], start);
-    await this.#bulkhead.enter();
-    this.#ahead.delete(work);
-    this.#pump();
-    const { stop, calls } = await this.#send(work, start.payload).finally(() => this.#bulkhead.leave());
+    const { stop, calls } = await this.#dispatch.inBulkhead(work, () => this.#send(work, start.payload));
     if (calls.length === 0 && stop.kind === 'blocked') return this.#park(work);
     if (calls.length === 0 && stop.kind === 'lost') return this.#giveBack(work);
     if (stop.kind === 'done' || stop.kind === 'blocked' || stop.kind === 'lost') {
@@ -224,28 +153,9 @@ export class DeliveryEngine<E> {
     return this.#finish(work, calls, stop);
   }
 
-  async #claim(work: Work<E>): Promise<Met> {
-    const { replays } = this.#options;
-    if (!work.replayed || work.leasedAt > 0) {
-      const claim = await this.#statements.claim(work);
-      if (claim.kind === 'claimed') crashPoint('claimed');
-      return claim;
-    }
-    const verdict = (await replays?.admit(work.received.receipt.record)) ?? { kind: 'refused', code: 'no_replays' };
-    if (verdict.kind === 'later') return verdict;
-    if (verdict.kind === 'refused') return { kind: 'no_item', code: verdict.code };
-    const { permit } = verdict;
-    if (permit.eventId !== work.plan.eventId || permit.destination !== work.plan.destination)
-      return { kind: 'no_item', code: 'other_delivery' };
-    const claim = await this.#statements.replay({ work, permit });
-    if (claim.kind !== 'claimed') return { kind: 'no_item', code: 'not_open' };
-    crashPoint('replay_claimed');
-    return claim;
-  }
-
   /** What stands before a call: the pause, the deadline, the vault, the person's other leads. */
   async #start(work: Work<E>): Promise<Start> {
-    if (this.#mustWait(work)) return { kind: 'park' };
+    if (this.#dispatch.mustWait(work)) return { kind: 'park' };
     if (work.deadlineAt <= performance.now()) return { kind: 'run_out', limit: 'deadline' };
     const read = await this.#payloads.of(work);
     if (read.kind !== 'read') return read.kind === 'away' ? { kind: 'park' } : read;
@@ -255,19 +165,15 @@ export class DeliveryEngine<E> {
   }
 
   async #send(work: Work<E>, payload?: LeadPayload): Promise<Sent> {
-    if (this.#mustWait(work)) return { stop: { kind: 'blocked' }, calls: [] };
+    if (this.#dispatch.mustWait(work)) return { stop: { kind: 'blocked' }, calls: [] };
     return this.#sender.send(work, payload);
-  }
-
-  #mustWait(work: Work<E>): boolean {
-    return !this.#gate.isOpen && !(work.probe && this.#gate.admitsProbe);
   }
 
   /** Back to `pending`, reserved; it comes again when the gate opens. */
   async #park(work: Work<E>): Promise<false> {
     this.#reporter.leave(work, 'paused');
     // The destination refused this one call alone: whoever asks again at once gets the same answer.
-    if (this.#gate.isOpen) await delay(refusedAgainMs, undefined, { ref: false });
+    if (this.#dispatch.isOpen) await delay(refusedAgainMs, undefined, { ref: false });
     return this.#release(work);
   }
 
@@ -280,7 +186,7 @@ export class DeliveryEngine<E> {
   async #release(work: Work<E>): Promise<false> {
     if (!(await this.#statements.release(work))) return this.#lost(work);
     this.#contacts.settle(work, []);
-    this.#waiting.add(work);
+    this.#dispatch.add(work);
     return false;
   }
 
@@ -350,16 +256,6 @@ export class DeliveryEngine<E> {
     if (error instanceof Stopped) return;
     this.#options.logger.error({ err: error, event_id: work.plan.eventId, destination: work.plan.destination }, 'delivery broke off');
     if (work.leasedAt > 0) this.#drop(work);
-  }
-
-  #closed(reason: PauseReason): void {
-    if (reason !== 'stopping' && reason !== 'destination') this.#options.control().pause(reason);
-    this.#bulkhead.refresh();
-  }
-
-  #opened(reason: PauseReason, open: boolean): void {
-    if (reason !== 'destination') this.#options.control().resume(reason);
-    if (open) this.#pump();
   }
 }
 
