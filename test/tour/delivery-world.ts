@@ -95,14 +95,14 @@ class DeliveryWorld implements World {
   }
 
   async approveReplay(eventId: string, destination: string): Promise<number> {
-    const { items } = await this.operator<{ items: { verdict: string }[] }>('items:approve', {
+    const { approved } = await this.operator<{ approved: number }>('items:approve', {
       approver: 'ada',
       reason: 'failure tour',
       new_deadline: '4h',
       select: { destination, event_ids: [eventId] },
       max: 1,
     });
-    return items.filter(({ verdict }) => verdict === 'approved').length;
+    return approved;
   }
 
   async produce(records: { key: string; value: Buffer }[]): Promise<void> {

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import avsc from 'avsc';
+import { LeadSubmittedEvent } from '#contracts';
+import { pause, testSize } from '#testkit';
+import { eventually } from '../support/eventually.js';
+import { OpenWorkReader } from '../support/open-work.js';
+import { type OpenStack, openStack } from '../support/stack.js';
+import { leadBody, submitted } from '../support/traffic.js';
+
+/** Reported faults that need the whole stack; the others have their test beside the part that could have them. */
+let open: OpenStack;
+let work: OpenWorkReader;
+
+const awayMs = testSize() === 'long' ? 120_000 : 15_000;
+const registryAwayMs = testSize() === 'long' ? 180_000 : 15_000;
+
+beforeAll(async () => {
+  open = await openStack({ env: { SWEEP_MS: '1000' } });
+  work = new OpenWorkReader(open.endpoints());
+  await work.connect();
+}, 120_000);
+
+afterAll(async () => {
+  await work?.close();
+  await open?.close();
+}, 60_000);
+
+/** Event ids of leads that intake knows by the source's own ids, once it does. */
+function accepted(sourceEventIds: readonly string[], timeoutMs = 60_000): Promise<string[]> {
+  return Promise.all(
+    sourceEventIds.map((id) =>
+      eventually(async () => {
+        const { status, body } = await open.intake.get(`/v1/leads?source_event_id=${id}`);
+        expect(status).toBe(200);
+        expect(body.status).toBe('accepted');
+        return String(body.event_id);
+      }, timeoutMs),
+    ),
+  );
+}
+
+/** Waits until each event has exactly one record in the CRM. */
+async function onceInCrm(eventIds: readonly string[], timeoutMs = 60_000): Promise<void> {
+  await eventually(async () => {
+    const counts = await open.sandbox.leadCounts();
+    expect(eventIds.map((id) => counts.get(id) ?? 0)).toEqual(eventIds.map(() => 1));
+  }, timeoutMs);
+}
+
+const ids = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
+
+it('case 3: four bad records among ten on one partition cost six good ones nothing, and each says why', async () => {
+  const pids = { ...open.endpoints().pids };
+  const good = (n: number) => open.upstream.encode(submitted(`case3-${n}`, n));
+  const unknownSchema = Buffer.alloc(9);
+  unknownSchema.writeInt32BE(999_999, 1);
+  const invalid = open.upstream.encode({ ...submitted('case3-invalid', 0), contact: { name: null, email: 'no at sign', phone: null } });
+  const values = [good(0), good(1), Buffer.from([0]), good(2), null, good(3), unknownSchema, good(4), invalid, good(5)];
+  await open.upstream.sendRaw(values.map((value) => ({ key: 'case3', value })));
+
+  await onceInCrm(await accepted(ids('case3', 6)));
+  await eventually(async () => {
+    const reasons = await open.rejectedReasons();
+    for (const reason of ['not_avro', 'tombstone', 'unknown_schema', 'invalid_fields']) expect(reasons).toContain(reason);
+    expect(await work.lag('intake')).toBe(0);
+  });
+  expect(open.endpoints().pids).toEqual(pids);
+}, 120_000);
+
+it('case 5: fifty leads whose schema nobody knows yet wait for the registry, without one dead letter', async () => {
+  const { schemaRegistry } = open.endpoints();
+  const schema = JSON.parse(LeadSubmittedEvent.schema) as { fields: object[] };
+  const next = { ...schema, fields: [...schema.fields, { name: 'referrer', type: ['null', 'string'], default: null }] };
+  const registered = await fetch(`${schemaRegistry}/subjects/leads-value/versions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    body: JSON.stringify({ schema: JSON.stringify(next) }),
+  });
+  const { id } = (await registered.json()) as { id: number };
+  const type = avsc.Type.forSchema(next as avsc.Schema);
+  const encode = (sourceEventId: string, n: number): Buffer => {
+    const frame = Buffer.alloc(5);
+    frame.writeInt32BE(id, 1);
+    return Buffer.concat([frame, type.toBuffer({ ...submitted(sourceEventId, n), referrer: null })]);
+  };
+  const refusedBefore = (await open.rejectedReasons()).length;
+
+  await open.stack.stopInfra('registry');
+  await open.upstream.sendRaw(ids('case5', 50).map((name, n) => ({ key: name, value: encode(name, n) })));
+  await pause(registryAwayMs);
+  expect(await work.lag('intake')).toBeGreaterThan(0);
+  await open.stack.startInfra('registry');
+
+  await onceInCrm(await accepted(ids('case5', 50), 90_000));
+  expect(await open.rejectedReasons()).toHaveLength(refusedBefore);
+}, 400_000);
+
+it('case 7: a CRM that never answers one of twenty leads holds up none of the others and costs nobody the group', async () => {
+  const pids = { ...open.endpoints().pids };
+  await open.sandbox.control({ campaign: 'case7-slow', operation: 'lead', times: 1, hang: true });
+  const answers = await Promise.all(
+    ids('case7', 20).map((name, n) => open.intake.post({ ...leadBody(name, n), campaign: n === 3 ? 'case7-slow' : 'case7' })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+  await onceInCrm(answers.map(({ body }) => String(body.event_id)));
+  await eventually(async () => {
+    const { body } = await open.intake.get('/v1/leads?source_event_id=case7-3');
+    const crm = (body.deliveries as { destination: string; state: string }[]).find(({ destination }) => destination === 'sandbox-crm');
+    expect(crm?.state).toBe('delivered');
+  }, 90_000);
+  expect(open.endpoints().pids).toEqual(pids);
+}, 180_000);
+
+it('case 14: every lead posted while the broker is away is accepted, and in the CRM once it is back', async () => {
+  const pids = { ...open.endpoints().pids };
+  await open.stack.stopInfra('kafka');
+  const statuses: number[] = [];
+  const eventIds: string[] = [];
+  const until = Date.now() + awayMs;
+  for (let n = 0; Date.now() < until; n += 1) {
+    const { status, body } = await open.intake.post(leadBody(`case14-${n}`, n));
+    statuses.push(status);
+    eventIds.push(String(body.event_id));
+    await pause(50);
+  }
+  await open.stack.startInfra('kafka');
+  expect(new Set(statuses)).toEqual(new Set([202]));
+  expect(eventIds.length).toBeGreaterThan(50);
+  await onceInCrm(eventIds, 120_000);
+  expect(open.endpoints().pids).toEqual(pids);
+}, 400_000);
+
+it('case 17: four spellings of an address at once are three people by our rule, however late the search of the CRM', async () => {
+  await open.sandbox.control({ operation: 'contact', contactUpsert: false, searchLagMs: 5_000 });
+  const name = 'Case Seventeen';
+  const spellings = ['Ann.Lee@Example.test ', 'ann.lee@example.test', 'ann.lee+ads@example.test', 'annlee@example.test'];
+  const answers = await Promise.all(
+    spellings.map((email, n) => open.intake.post({ ...leadBody(`case17-${n}`, n), contact: { name, email, phone: null } })),
+  );
+  await onceInCrm(
+    answers.map(({ body }) => String(body.event_id)),
+    90_000,
+  );
+  const answer = await fetch(`${open.endpoints().sandboxCrm}/data`);
+  const { contacts } = (await answer.json()) as { contacts: { name: string }[] };
+  expect(contacts.filter((contact) => contact.name === name)).toHaveLength(3);
+}, 180_000);
