@@ -6,7 +6,6 @@ export const notifierEnv = {
   ...databaseEnv,
   ...kafkaEnv,
   SCHEMA_REGISTRY_URL: registryEnv.SCHEMA_REGISTRY_URL.optional(),
-  INTERNAL_HOST: internalEnv.INTERNAL_HOST,
-  INTERNAL_PORT: internalEnv.INTERNAL_PORT,
+  ...internalEnv,
   ...timingEnv,
 };

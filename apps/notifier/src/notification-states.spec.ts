@@ -6,6 +6,9 @@ const delivery = (destination: string, state: DeliveryStateItem['state'], operat
   destination,
   state,
   as_of: '2026-11-01T10:00:00.000Z',
+  generation: 1,
+  deadline_at: '2026-11-01T14:00:00.000Z',
+  complete: true,
   operations: operation === undefined ? [] : [{ kind: 'message', state: operation, operation_key: 'key', attempts: 1 }],
 });
 

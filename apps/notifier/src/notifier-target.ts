@@ -1,78 +1,115 @@
 import { type LeadResolved, operationKey } from '#contracts';
-import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, Target } from '#delivery';
+import {
+  deadLetterRow,
+  type Outcome,
+  type PerformContext,
+  type PlannedDelivery,
+  type PlannedOperation,
+  type ResolvedDelivery,
+  type Target,
+} from '#delivery';
+import type { OutboxRow } from '#messaging';
 import { metrics, type Site } from '#runtime';
 import type { OpenChannel } from './open-channels.js';
 import { decideTelling } from './telling/decide-telling.js';
 import { messageText } from './telling/message-text.js';
 import { notificationName, parseNotificationName } from './telling/notification-key.js';
+import { telling } from './telling-limits.js';
 
 export interface NotifierTargetOptions {
   site: Site;
   channels: ReadonlyMap<string, OpenChannel>;
+  /** The channel that this target tells on. */
+  channel: string;
   /** How long a claim holds, in milliseconds: a call has to end well before. */
   leaseMs: number;
+  /** Topic of the group's dead letters. */
+  dlqTopic: string;
 }
-
-/** Milliseconds for one call of a channel at most. */
-const maxTimeoutMs = 10_000;
-/** A message about yesterday's lead is of no use to anybody; until then it is tried. */
-const usefulForMs = 24 * 3_600_000;
 
 /** The word of `leads_notifications_total` for each outcome of a call. */
 const countedAs: Readonly<Record<Outcome['kind'], string>> = {
   succeeded: 'sent',
+  duplicate: 'sent',
   throttled: 'throttled',
   transient: 'not_sent',
   uncertain: 'uncertain',
+  auth: 'refused',
   permanent: 'refused',
   erased: 'erased',
 };
 
 /**
- * Tells people. A chat has no idempotency key and no read-back, so a message that may have left is never sent again by itself: the
- * engine marks the row first and leaves it `uncertain`.
+ * Tells people on one channel. A chat has no idempotency key and no read-back, so a message that may have left is never sent again by
+ * itself: the engine marks the row first and leaves it `uncertain`.
  */
 export class NotifierTarget implements Target<LeadResolved> {
-  readonly name = 'notifier';
-  readonly concurrency = 16;
+  readonly name: string;
+  readonly concurrency = telling.concurrency;
   readonly timeoutMs: number;
   readonly nativeIdempotency = false;
+  readonly verification = telling.verification;
+  readonly backoff = telling.backoff;
 
   constructor(private readonly options: NotifierTargetOptions) {
-    this.timeoutMs = Math.min(maxTimeoutMs, Math.floor(options.leaseMs / 2));
+    this.name = options.channel;
+    this.timeoutMs = telling.timeoutMs(options.leaseMs);
   }
 
   plan(event: LeadResolved): PlannedDelivery | undefined {
-    const telling = decideTelling(this.options.site, this.options.channels, event);
-    if (!telling.tell) return undefined;
-    const { channel, recipientKey, template } = telling;
+    const decided = decideTelling(this.options.site, this.options.channels, event);
+    if (!decided.tell || decided.channel !== this.name) return undefined;
+    const { channel, recipientKey, template } = decided;
     const destination = notificationName({ scope: 'lead', channel, recipientKey, template });
     return {
       eventId: event.event_id,
       destination,
       leadRef: event.lead_ref,
       submittedAt: event.submitted_at,
-      deadlineAt: new Date(event.resolved_at.getTime() + usefulForMs),
-      operations: [{ kind: 'message', operationKey: operationKey(event.event_id, destination, 'message') }],
+      deadlineAt: new Date(event.resolved_at.getTime() + telling.usefulForMs),
+      operations: plannedOperations(event.event_id, destination),
       needsVault: false,
       test: event.test,
+      attempts: telling.attempts,
     };
   }
 
   async perform(_operation: PlannedOperation, context: PerformContext<LeadResolved>): Promise<Outcome> {
     const { event, trace } = context;
-    const telling = decideTelling(this.options.site, this.options.channels, event);
-    const channel = telling.tell ? this.options.channels.get(telling.channel) : undefined;
-    if (!telling.tell || channel === undefined) return { kind: 'transient', code: 'no_channel', provablyNotExecuted: true };
-    const outcome = await channel.send({ text: messageText(event, telling) }, { timeoutMs: context.timeoutMs, trace });
+    const decided = decideTelling(this.options.site, this.options.channels, event);
+    const channel = decided.tell ? this.options.channels.get(decided.channel) : undefined;
+    if (!decided.tell || channel === undefined) return { kind: 'transient', code: 'no_channel', provablyNotExecuted: true };
+    const outcome = await channel.send({ text: messageText(event, decided) }, { timeoutMs: context.timeoutMs, trace });
     if (!event.test) metrics.notifications.inc({ channel: channel.name, outcome: countedAs[outcome.kind] });
     return outcome;
   }
 
-  /** Nobody downstream waits for the telling. */
-  resolved(): [] {
-    return [];
+  /** Nobody downstream waits for the telling; but a lead that belongs to nobody needs somebody who finds its owner. */
+  resolved({ event, plan, operations, record }: ResolvedDelivery<LeadResolved>): OutboxRow[] {
+    const decided = decideTelling(this.options.site, this.options.channels, event);
+    if (!decided.tell || !decided.unknownOwner) return [];
+    const letter = deadLetterRow({
+      topic: this.options.dlqTopic,
+      key: record.key,
+      value: record.value,
+      eventId: plan.eventId,
+      destination: plan.destination,
+      operationKey: operations[0]?.operationKey,
+      attempts: operations[0]?.attempts ?? 0,
+      firstSeenAtMs: record.timestampMs,
+      deadlineAtMs: plan.deadlineAt.getTime(),
+      class: 'unknown_owner',
+      code: 'no_owner',
+      traceparent: record.headers.traceparent?.toString(),
+      tracestate: record.headers.tracestate?.toString(),
+    });
+    return [letter];
   }
+}
+
+/** A notification is one message. */
+export function plannedOperations(eventId: string, destination: string): PlannedOperation[] {
+  return [{ kind: 'message', operationKey: operationKey(eventId, destination, 'message') }];
 }
 
 /** Counts what became of a notification outside a call. @param destination the delivery's name */

@@ -6,14 +6,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
-import { headers, type LeadResolved, LeadResolvedEvent, topics } from '#contracts';
+import { dlqTopic, groups, headers, type LeadResolved, LeadResolvedEvent, topics } from '#contracts';
 import {
   applySchemas,
   applyTopics,
   type Codec,
   createCodec,
+  createGroupConsumer,
   createKafka,
   findSchemaIdTables,
+  type GroupConsumer,
   type KafkaPort,
   loadSchemaIds,
   type ProducerPort,
@@ -30,7 +32,7 @@ import {
   type Stoppable,
   startTelemetry,
 } from '#runtime';
-import { eventually, type TestDatabase, testDatabase, testInfra } from '#testkit';
+import { eventually, type TestDatabase, testDatabase, testInfra, uniqueName } from '#testkit';
 import { notifierEnv } from './env.js';
 import { migrations } from './migrations/index.js';
 import { PretendChat } from './spec/pretend-chat.js';
@@ -51,12 +53,15 @@ describe('notifier on real servers', () => {
   let codec: Codec;
   let parts: Stoppable[] = [];
   let internalUrl: string;
+  let dead: GroupConsumer;
+  const letters: { id: string; errorClass: string }[] = [];
 
   const site = (apiUrl: string): Site => ({
     sources: [],
     routing: [
       { match: { source: 'website' }, destinations: ['sandbox-crm'], chat: 'sales', owner: 'ada', policy: 'default' },
-      { match: { source: 'tester' }, destinations: ['sandbox-crm'], chat: 'real', policy: 'default' },
+      { match: { source: 'tester' }, destinations: ['sandbox-crm'], chat: 'real', owner: 'ada', policy: 'default' },
+      { match: { source: 'nobodys' }, destinations: ['sandbox-crm'], chat: 'real', policy: 'default' },
     ],
     destinations: {},
     policies: { default: { name: 'default', attempts: 4, deadlineMs: 60_000, maxAgeMs: 60_000 } },
@@ -93,9 +98,25 @@ describe('notifier on real servers', () => {
     codec = createCodec({ known: await loadSchemaIds(db) });
     await db.close();
 
+    dead = createGroupConsumer({
+      kafka,
+      group: uniqueName('letters'),
+      topics: [dlqTopic(topics.leadResolved, groups.notifier)],
+      sessionTimeoutMs: 6_000,
+      maxWaitMs: 200,
+      logger,
+      onReceipts: (receipts) => {
+        for (const { record } of receipts) {
+          letters.push({ id: String(record.headers[headers.eventId]), errorClass: String(record.headers[headers.errorClass]) });
+        }
+        for (const receipt of receipts) receipt.settle();
+      },
+    });
+    await dead.start();
+
     const apiUrl = await chat.open();
     const port = await freePort();
-    internalUrl = `http://127.0.0.1:${port}/internal/v1/deliveries:state`;
+    internalUrl = `http://127.0.0.1:${port}/internal/v1`;
     const env = z.object({ ...baseEnv, ...notifierEnv }).parse({
       LD_SITE_FILE: 'unused',
       LD_SECRETS_DIR: secretsDir,
@@ -111,6 +132,7 @@ describe('notifier on real servers', () => {
   });
   afterAll(async () => {
     for (const part of [...parts].reverse()) await part.stop();
+    await dead?.stop(0);
     await kafka?.close();
     await owner?.end();
     await database?.drop();
@@ -118,6 +140,7 @@ describe('notifier on real servers', () => {
   });
   beforeEach(() => {
     chat.script = [];
+    chat.refusing = undefined;
   });
 
   const resolved = (changes: Partial<LeadResolved> = {}): LeadResolved => ({
@@ -152,13 +175,21 @@ describe('notifier on real servers', () => {
         headers: { [headers.eventId]: event.event_id, ...(traceparent && { [headers.traceparent]: traceparent }) },
       })),
     );
-  const notificationsOf = async (eventId: string): Promise<unknown> => {
-    const response = await fetch(internalUrl, {
+  const ask = async (path: string, body: unknown): Promise<unknown> => {
+    const response = await fetch(`${internalUrl}/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer intake-token-0123456789' },
-      body: JSON.stringify({ items: [{ event_id: eventId }] }),
+      body: JSON.stringify(body),
     });
-    const answer = (await response.json()) as { items: { notifications: unknown }[] };
+    return response.json();
+  };
+  /** `flowing` of a channel that is neither blocked nor just back; undefined for one that never sent. */
+  const modeOf = async (channel: string): Promise<string | undefined> => {
+    const answer = (await ask('destinations:state', {})) as { items: { destination: string; mode: string }[] };
+    return answer.items.find(({ destination }) => destination === channel)?.mode;
+  };
+  const notificationsOf = async (eventId: string): Promise<unknown> => {
+    const answer = (await ask('deliveries:state', { items: [{ event_id: eventId }] })) as { items: { notifications: unknown }[] };
     return answer.items[0]?.notifications;
   };
   const told = (leadRef: string) => eventually(`a message about ${leadRef}`, () => chat.told(leadRef) > 0, { timeoutMs: 60_000 });
@@ -209,6 +240,58 @@ describe('notifier on real servers', () => {
     expect(await notificationsOf(secondary.event_id)).toEqual([]);
   });
 
+  it('tells a lead that died and was delivered after all as delivered, and a later repair of it no more', async () => {
+    const event = resolved({ outcome: 'dead', error_class: 'attempts_exhausted', error_code: 'http_503' });
+    await announce([event]);
+    await told(event.lead_ref);
+    const delivered = { ...event, outcome: 'delivered', error_class: null, error_code: null, resolution_id: newEventId() };
+    await announce([delivered]);
+    await eventually('the second message', () => chat.told(event.lead_ref) === 2, { timeoutMs: 60_000 });
+    await announce([{ ...delivered, generation: 2, resolution_id: newEventId() }]);
+    const after = resolved();
+    await announce([after]);
+    await told(after.lead_ref);
+    const texts = chat.messages.filter(({ text }) => text.includes(event.lead_ref)).map(({ text }) => text.split('\n')[0]);
+    expect(texts).toEqual([`Lead NOT delivered: ${event.lead_ref}`, `Lead delivered: ${event.lead_ref}`]);
+  });
+
+  it('tells the fallback chat of a lead that belongs to nobody, and leaves a dead letter of it', async () => {
+    const event = resolved({ source: 'nobodys' });
+    await announce([event]);
+    await told(event.lead_ref);
+    const message = chat.messages.find(({ text }) => text.includes(event.lead_ref));
+    expect([message?.chatId, message?.text.includes('Owner: nobody (unknown_owner)')]).toEqual(['-1001', true]);
+    await eventually('its dead letter', () =>
+      letters.some(({ id, errorClass }) => id === event.event_id && errorClass === 'unknown_owner'),
+    );
+  });
+
+  it('asks a recipient that has blocked it once and goes on with others', async () => {
+    chat.script = ['block'];
+    const event = resolved();
+    await announce([event]);
+    await becomes(event, 'dead');
+    expect(chat.asked(event.lead_ref)).toBe(1);
+    await eventually('its dead letter', () => letters.some(({ id, errorClass }) => id === event.event_id && errorClass === 'permanent'));
+    const next = resolved();
+    await announce([next]);
+    await told(next.lead_ref);
+  });
+
+  it('holds no chat up because another refuses', async () => {
+    chat.refusing = '-2002';
+    const refused = Array.from({ length: 40 }, () => resolved({ source: 'tester' }));
+    await announce(refused);
+    await eventually('the first refusal', () => refused.some(({ lead_ref }) => chat.asked(lead_ref) > 0), { timeoutMs: 60_000 });
+    const others = Array.from({ length: 40 }, () => resolved());
+    await announce(others);
+    for (const { lead_ref } of others) await told(lead_ref);
+    expect(refused.filter(({ lead_ref }) => chat.told(lead_ref) > 0)).toEqual([]);
+    chat.refusing = undefined;
+    for (const { lead_ref } of refused) await told(lead_ref);
+    expect(refused.filter(({ lead_ref }) => chat.told(lead_ref) !== 1)).toEqual([]);
+  });
+
   it('sends again what was throttled, not before it was asked to', async () => {
     chat.script = ['throttle'];
     const event = resolved();
@@ -228,6 +311,9 @@ describe('notifier on real servers', () => {
     await chat.open();
     await becomes(event, 'succeeded');
     expect(chat.told(event.lead_ref)).toBe(1);
+    // Another lead has to get through as well before the channel counts as back, and then it is trusted more each second.
+    await announce([resolved()]);
+    await eventually('the channel to be back', async () => (await modeOf('sales')) === 'flowing', { timeoutMs: 60_000 });
   });
 
   it('never sends again what may have been sent, says so and goes on with others', async () => {
@@ -267,7 +353,11 @@ describe('notifier on real servers', () => {
   });
 
   it('answers the callers it knows only', async () => {
-    const response = await fetch(internalUrl, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+    const response = await fetch(`${internalUrl}/deliveries:state`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    });
     expect(response.status).toBe(401);
   });
 });

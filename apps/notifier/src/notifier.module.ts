@@ -1,6 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { LeadResolved } from '#contracts';
-import { DeliveryEngine } from '#delivery';
+import { Desks } from './desks.js';
 import { ResolvedLeadsController } from './resolved-leads.controller.js';
 import { Silence } from './silence.js';
 
@@ -8,11 +7,11 @@ import { Silence } from './silence.js';
 class NotifierModule {}
 
 /** Nest at the edge: it finds the controller and hands it what it works with, nothing more. */
-export function notifierModule(engine: DeliveryEngine<LeadResolved>, silence: Silence): DynamicModule {
+export function notifierModule(desks: Desks, silence: Silence): DynamicModule {
   return {
     module: NotifierModule,
     providers: [
-      { provide: DeliveryEngine, useValue: engine },
+      { provide: Desks, useValue: desks },
       { provide: Silence, useValue: silence },
     ],
   };

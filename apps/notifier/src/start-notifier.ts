@@ -1,11 +1,14 @@
 import type { INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { dlqTopic, groups, type LeadResolved, LeadResolvedEvent, replayTopic, retryTiers, retryTopic, topics } from '#contracts';
-import { DeliveryEngine, Sweeper, statesRequest, statesRoute } from '#delivery';
+import { groups, LeadResolvedEvent, replayTopic, retryTiers, topics } from '#contracts';
+import { createUpkeep, openReplayGate, type ReplayGate, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
 import {
   databaseReadiness,
   hmacs,
+  type InternalClient,
+  type InternalServer,
+  internalClient,
   loadHmacSecret,
   loadInternalTokens,
   type ServiceContext,
@@ -15,17 +18,20 @@ import {
 import type { notifierEnv } from './env.js';
 import { withNotifications } from './notification-states.js';
 import { notifierModule } from './notifier.module.js';
-import { countNotification, NotifierTarget } from './notifier-target.js';
+import { countNotification } from './notifier-target.js';
 import { type OpenChannel, openChannels } from './open-channels.js';
+import { notifierDlq, notifierWakeTopic, openDesks } from './open-desks.js';
 import { Silence } from './silence.js';
 import { openStorage, type Storage } from './storage.js';
-import { parseNotificationName } from './telling/notification-key.js';
+import { sweptNotification } from './swept-notification.js';
 
 type Context = ServiceContext<typeof notifierEnv>;
 
 const group = groups.notifier;
+/** Of one call to the operator's internal API. */
+const operatorTimeoutMs = 2_000;
 
-/** Starts notifier: storage, relay, internal API, the engine behind its consumer group, the sweeper. */
+/** Starts notifier: storage, relay, internal API, one engine per channel behind its consumer group, sweeper and verifier. */
 export async function startNotifier(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
   const secretsDir = env.LD_SECRETS_DIR;
@@ -35,10 +41,11 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
   const storage = await openStorage(env);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
+  const operator = operatorClient(context, tokens.notifier ?? '');
 
   const strategy = messagingStrategy(context, kafka, storage);
-  const engine = createEngine(context, { storage, relay, channels, strategy });
-  const module = notifierModule(engine, new Silence({ site, channels, logger }));
+  const opened = openDesks(context, { storage, relay, channels, strategy, replays: replayGate(context, operator) });
+  const module = notifierModule(opened.desks, new Silence({ site, channels, logger }));
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({ kafka, destinations: Object.keys(site.destinations), groups: [group], begin: () => app.listen(), logger });
   const server = await startInternalServer({
@@ -48,27 +55,26 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
     readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  const states = statesRoute(db);
-  server.route('/internal/v1/deliveries:state', { callers: ['intake', 'reconciler', 'operator'], body: statesRequest }, async (body) =>
-    withNotifications(await states(body)),
-  );
-  const sweeper = createSweeper(context, storage, relay);
+  const upkeep = keepUp(context, { storage, relay, channels, server });
   await relay.start();
-  sweeper.start();
+  await opened.startControls();
+  upkeep.start();
   void door.open();
   return [
     { name: 'database', stop: () => db.close() },
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
+    { name: 'operator client', stop: async () => operator?.close() },
     { name: 'channels', stop: async () => void (await Promise.all([...channels.values()].map((channel) => channel.close()))) },
-    { name: 'sweeper', stop: () => sweeper.stop() },
-    { name: 'engine', stop: () => engine.stop() },
+    { name: 'upkeep', stop: () => upkeep.stop() },
+    { name: 'destination controls', stop: () => opened.stopControls() },
+    { name: 'engines', stop: () => opened.stopEngines() },
     { name: 'consumer', stop: () => closeConsumer(app, door) },
   ];
 }
 
-/** Stops fetching and waits for what the engine holds. */
+/** Stops fetching and waits for what the engines hold. */
 async function closeConsumer(app: INestMicroservice, door: KafkaDoor): Promise<void> {
   door.stop();
   await app.close();
@@ -84,7 +90,7 @@ function messagingStrategy({ env, logger }: Context, kafka: KafkaPort, { codec }
         group,
         pattern: topics.leadResolved,
         topics: [topics.leadResolved, replayTopic(topics.leadResolved, group)],
-        tierTopics: retryTiers.map((tier) => retryTopic(topics.leadResolved, group, tier)),
+        tierTopics: retryTiers.map(notifierWakeTopic),
         event: LeadResolvedEvent,
       },
     ],
@@ -92,38 +98,44 @@ function messagingStrategy({ env, logger }: Context, kafka: KafkaPort, { codec }
   });
 }
 
-interface EngineParts {
+/** Without an operator no replayed record is let in. */
+function operatorClient({ env }: Context, token: string): InternalClient | undefined {
+  const baseUrl = env.INTERNAL_URLS.operator;
+  return baseUrl === undefined ? undefined : internalClient({ baseUrl, token, timeoutMs: operatorTimeoutMs });
+}
+
+function replayGate({ env, logger }: Context, operator: InternalClient | undefined): ReplayGate | undefined {
+  return operator === undefined ? undefined : openReplayGate({ secretsDir: env.LD_SECRETS_DIR, operator, logger });
+}
+
+interface UpkeepParts {
   storage: Storage;
   relay: Relay;
   channels: ReadonlyMap<string, OpenChannel>;
-  strategy: MessagingStrategy;
+  server: InternalServer;
 }
 
-function createEngine({ env, site, logger, telemetry }: Context, parts: EngineParts): DeliveryEngine<LeadResolved> {
-  const { storage, relay, channels, strategy } = parts;
-  return new DeliveryEngine<LeadResolved>({
-    db: storage.db,
-    target: new NotifierTarget({ site, channels, leaseMs: env.LEASE_MS }),
-    group,
-    control: () => strategy.consumer(group),
-    dlqTopic: dlqTopic(topics.leadResolved, group),
-    relayWake: () => relay.wake(),
-    telemetry,
-    logger,
-    leaseMs: env.LEASE_MS,
-  });
-}
-
-function createSweeper({ env, logger }: Context, { db }: Storage, relay: Relay): Sweeper {
-  const swept = { name: 'notifier', nativeIdempotency: false, wakeTopic: retryTopic(topics.leadResolved, group, '15s') };
-  return new Sweeper({
+/** Serves the deliveries to other services, and keeps those moving that no record moves. */
+function keepUp({ env, logger, telemetry }: Context, { storage: { db }, relay, channels, server }: UpkeepParts): Upkeep {
+  const names = new Set(channels.keys());
+  const options = { leaseMs: env.LEASE_MS, wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
+  const target = (name: string) => sweptNotification(name, names, options);
+  const relayWake = (): void => relay.wake();
+  serveDeliveries(server, { db, target, relayWake, logger });
+  const states = statesRoute(db);
+  server.route('/internal/v1/deliveries:state', { callers: ['intake', 'reconciler', 'operator'], body: statesRequest }, async (body) =>
+    withNotifications(await states(body)),
+  );
+  return createUpkeep({
     db,
-    target: (name) => (parseNotificationName(name) === undefined ? undefined : swept),
+    target,
+    verified: target,
     onLeaseExpired: ({ destination, state }) => {
       if (state === 'uncertain') countNotification(destination, 'uncertain');
     },
-    relayWake: () => relay.wake(),
+    relayWake,
+    telemetry,
     logger,
-    everyMs: env.SWEEP_MS,
+    sweepMs: env.SWEEP_MS,
   });
 }

@@ -1,14 +1,15 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** `lose`: the message is posted and the connection torn down before the answer. */
-type Answer = 'ok' | 'throttle' | 'lose';
+/** `lose`: the message is posted and the connection torn down before the answer. `block`: the recipient has blocked the bot. */
+type Answer = 'ok' | 'throttle' | 'lose' | 'block';
 
-/** A chat that does what the next entry of `script` says, then `ok`. */
+/** A chat that does what the next entry of `script` says, then `ok`; in the chat `refusing`, if any, it asks every caller to wait. */
 export class PretendChat {
-  readonly messages: { text: string; traceparent?: string }[] = [];
+  readonly messages: { text: string; chatId: string; traceparent?: string }[] = [];
   readonly calls: string[] = [];
   script: Answer[] = [];
+  refusing: string | undefined;
   private server: Server | undefined;
   private port = 0;
 
@@ -19,14 +20,18 @@ export class PretendChat {
         body += chunk.toString();
       });
       req.on('end', () => {
-        const { text } = JSON.parse(body) as { text: string };
-        const answer = this.script.shift() ?? 'ok';
+        const { text, chat_id: chatId } = JSON.parse(body) as { text: string; chat_id: string };
+        const answer = chatId === this.refusing ? 'throttle' : (this.script.shift() ?? 'ok');
         this.calls.push(text);
         if (answer === 'throttle') {
           res.writeHead(429).end('{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":1}}');
           return;
         }
-        this.messages.push({ text, traceparent: req.headers.traceparent?.toString() });
+        if (answer === 'block') {
+          res.writeHead(403).end('{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}');
+          return;
+        }
+        this.messages.push({ text, chatId, traceparent: req.headers.traceparent?.toString() });
         if (answer === 'lose') req.socket.resetAndDestroy();
         else res.end(JSON.stringify({ ok: true, result: { message_id: this.messages.length } }));
       });

@@ -5,7 +5,15 @@ import { type RouteConfig, route, type Site } from '#runtime';
 export type SilenceReason = 'secondary' | 'outcome' | 'no_channel' | 'test_lead';
 
 export type Telling =
-  | { tell: true; channel: string; recipientKey: string; template: string; ownerName?: string }
+  | {
+      tell: true;
+      channel: string;
+      recipientKey: string;
+      template: string;
+      ownerName?: string;
+      /** The rule names no owner that exists: told to the fallback chat, and a dead letter of class `unknown_owner`. */
+      unknownOwner: boolean;
+    }
   | { tell: false; reason: SilenceReason; channel?: string };
 
 /** A lead's outcome that somebody has to know, and the template that says so. What a person decided (discarded, erased) is not told back. */
@@ -23,8 +31,8 @@ export interface TellableChannel {
 
 /**
  * Who is told what about a resolved delivery, by the site file alone. The lead is told about once, on its primary destination's outcome;
- * a lead without a route has only that outcome. Where no rule names a channel or an owner, the first of the site file stands in, so that
- * a lead nobody planned for is not lost in silence.
+ * a lead without a route has only that outcome. Where no rule names a channel, the first of the site file stands in, so that a lead nobody
+ * planned for is not lost in silence; it is also the fallback chat of leads whose rule names no owner that exists.
  */
 export function decideTelling(
   site: Pick<Site, 'routing' | 'owners'>,
@@ -35,13 +43,15 @@ export function decideTelling(
   const template = templates[event.outcome];
   if (template === undefined) return { tell: false, reason: 'outcome' };
   const rule = routeOf(site, event);
-  const name = rule?.chat ?? channels.keys().next().value;
+  const unknownOwner = rule !== undefined && site.owners[rule.owner ?? ''] === undefined;
+  const fallback = channels.keys().next().value;
+  const name = unknownOwner ? fallback : (rule?.chat ?? fallback);
   const channel = name === undefined ? undefined : channels.get(name);
   if (name === undefined || channel === undefined) return { tell: false, reason: 'no_channel' };
   if (event.test && !channel.sandbox) return { tell: false, reason: 'test_lead', channel: name };
-  const owner = rule?.owner ?? Object.keys(site.owners)[0];
+  const owner = rule === undefined ? Object.keys(site.owners)[0] : rule.owner;
   const ownerName = owner === undefined ? undefined : site.owners[owner]?.name;
-  return { tell: true, channel: name, recipientKey: channel.recipientKey, template, ownerName };
+  return { tell: true, channel: name, recipientKey: channel.recipientKey, template, ownerName, unknownOwner };
 }
 
 function routeOf(site: Pick<Site, 'routing'>, event: LeadResolved): RouteConfig | undefined {

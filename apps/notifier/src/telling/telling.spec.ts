@@ -7,8 +7,10 @@ import { messageText } from './message-text.js';
 const site: Pick<Site, 'routing' | 'owners'> = {
   routing: [
     { match: { source: 'website', campaign: 'autumn' }, destinations: ['sandbox-crm'], chat: 'sales', owner: 'ada', policy: 'default' },
-    { match: { source: 'silent' }, destinations: ['sandbox-crm'], policy: 'default' },
-    { match: { source: 'lost' }, destinations: ['sandbox-crm'], chat: 'gone', policy: 'default' },
+    { match: { source: 'silent' }, destinations: ['sandbox-crm'], owner: 'ada', policy: 'default' },
+    { match: { source: 'lost' }, destinations: ['sandbox-crm'], chat: 'gone', owner: 'ada', policy: 'default' },
+    { match: { source: 'nobodys' }, destinations: ['sandbox-crm'], chat: 'sales', policy: 'default' },
+    { match: { source: 'gone-owner' }, destinations: ['sandbox-crm'], chat: 'sales', owner: 'left', policy: 'default' },
   ],
   owners: { duty: { id: 'duty', name: 'Duty desk' }, ada: { id: 'ada', name: 'Sales duty' } },
 };
@@ -43,7 +45,7 @@ const decide = (changes: Partial<LeadResolved>) => decideTelling(site, channels,
 
 describe('decideTelling', () => {
   it('tells the routed chat and owner of the primary outcome, with the outcome as template', () => {
-    const told = { tell: true, channel: 'sales', recipientKey: 'r1001', ownerName: 'Sales duty' };
+    const told = { tell: true, channel: 'sales', recipientKey: 'r1001', ownerName: 'Sales duty', unknownOwner: false };
     expect(decide({})).toEqual({ ...told, template: 'lead_delivered' });
     expect(decide({ outcome: 'dead' })).toEqual({ ...told, template: 'lead_dead' });
     expect(decide({ outcome: 'expired' })).toEqual({ ...told, template: 'lead_expired' });
@@ -58,12 +60,19 @@ describe('decideTelling', () => {
   });
 
   it('tells the first channel and owner about a lead that no rule planned for', () => {
-    const nobody = { tell: true, channel: 'duty', recipientKey: 'r1', ownerName: 'Duty desk' };
+    const nobody = { tell: true, channel: 'duty', recipientKey: 'r1', ownerName: 'Duty desk', unknownOwner: false };
     expect(decide({ source: 'unheard', destination: 'unrouted', primary: false, outcome: 'dead' })).toEqual({
       ...nobody,
       template: 'lead_dead',
     });
-    expect(decide({ source: 'silent' })).toMatchObject(nobody);
+    expect(decide({ source: 'silent' })).toMatchObject({ ...nobody, ownerName: 'Sales duty' });
+  });
+
+  it.each(['nobodys', 'gone-owner'])('tells the fallback chat of a lead whose owner is unknown: %s', (source) => {
+    expect(decide({ source })).toEqual({
+      ...{ tell: true, channel: 'duty', recipientKey: 'r1', template: 'lead_delivered' },
+      ...{ ownerName: undefined, unknownOwner: true },
+    });
   });
 
   it('says so when the named channel is not there, or none is', () => {
@@ -90,6 +99,10 @@ describe('messageText', () => {
         '#lead_delivered',
       ].join('\n'),
     );
+  });
+
+  it('says that a lead belongs to nobody', () => {
+    expect(messageText(event, { template: 'lead_delivered', unknownOwner: true })).toContain('\nOwner: nobody (unknown_owner)\n');
   });
 
   it('gives the reason of a failure and leaves out what is not known', () => {

@@ -1,0 +1,87 @@
+import { dlqTopic, groups, type LeadResolved, retryTopic, topics } from '#contracts';
+import { createDestinationControl, DeliveryEngine, type DestinationControl, type ReplayGate } from '#delivery';
+import type { MessagingStrategy, Relay } from '#messaging';
+import type { ServiceContext } from '#runtime';
+import { ChannelDesk } from './channel-desk.js';
+import { Desks } from './desks.js';
+import type { notifierEnv } from './env.js';
+import { NotifierTarget } from './notifier-target.js';
+import type { OpenChannel } from './open-channels.js';
+import type { Storage } from './storage.js';
+import { channelPolicy } from './telling-limits.js';
+
+export interface DeskParts {
+  storage: Storage;
+  relay: Relay;
+  channels: ReadonlyMap<string, OpenChannel>;
+  strategy: MessagingStrategy;
+  replays?: ReplayGate;
+}
+
+export interface OpenDesks {
+  desks: Desks;
+  startControls(): Promise<void>;
+  stopControls(): Promise<void>;
+  stopEngines(): Promise<void>;
+}
+
+const group = groups.notifier;
+export const notifierDlq = dlqTopic(topics.leadResolved, group);
+export const notifierWakeTopic = (tier: Parameters<typeof retryTopic>[2]): string => retryTopic(topics.leadResolved, group, tier);
+
+/** A site without a channel still has to put aside what cannot be read. */
+const noChannel = 'none';
+/** Records with all engines at once; the consumer hands out 2,000. */
+const mostAtDesks = 1_600;
+const mostAtOneDesk = 400;
+
+/** One engine and one destination control per channel, each behind its desk. */
+export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: DeskParts): OpenDesks {
+  const { site } = context;
+  const { channels, strategy } = parts;
+  const names = channels.size > 0 ? [...channels.keys()] : [noChannel];
+  const most = Math.min(mostAtOneDesk, Math.ceil(mostAtDesks / names.length));
+  const desks = new Map<string, ChannelDesk>();
+  const controls: DestinationControl[] = [];
+  const engines: DeliveryEngine<LeadResolved>[] = [];
+  for (const channel of names) {
+    const desk = new ChannelDesk({ channel, group: () => strategy.consumer(group), most });
+    const control = openControl(context, parts, channel);
+    const engine = openEngine(context, parts, { channel, desk, control });
+    desk.serve(engine);
+    desks.set(channel, desk);
+    controls.push(control);
+    engines.push(engine);
+  }
+  return {
+    desks: new Desks({ site, channels, desks }),
+    startControls: async () => void (await Promise.all(controls.map((control) => control.start()))),
+    stopControls: async () => void (await Promise.all(controls.map((control) => control.stop()))),
+    stopEngines: async () => void (await Promise.all(engines.map((engine) => engine.stop()))),
+  };
+}
+
+function openControl({ env, logger }: ServiceContext<typeof notifierEnv>, { storage }: DeskParts, channel: string): DestinationControl {
+  return createDestinationControl({ db: storage.db, destination: channel, policy: channelPolicy, logger, url: env.DATABASE_URL });
+}
+
+function openEngine(
+  { env, site, logger, telemetry }: ServiceContext<typeof notifierEnv>,
+  { storage, relay, channels, replays }: DeskParts,
+  { channel, desk, control }: { channel: string; desk: ChannelDesk; control: DestinationControl },
+): DeliveryEngine<LeadResolved> {
+  return new DeliveryEngine<LeadResolved>({
+    db: storage.db,
+    target: new NotifierTarget({ site, channels, channel, leaseMs: env.LEASE_MS, dlqTopic: notifierDlq }),
+    destination: control,
+    replays,
+    group,
+    control: () => desk.control,
+    dlqTopic: notifierDlq,
+    wakeTopic: notifierWakeTopic,
+    relayWake: () => relay.wake(),
+    telemetry,
+    logger,
+    leaseMs: env.LEASE_MS,
+  });
+}
