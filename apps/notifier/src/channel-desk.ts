@@ -50,7 +50,7 @@ export class ChannelDesk {
       else {
         const receipt = new CountedReceipt(one.receipt, (done) => this.out.delete(done));
         this.out.add(receipt);
-        taken.push({ ...one, receipt });
+        taken.push({ receipt, result: one.result, trace: one.trace });
       }
     }
     if (taken.length > 0) this.engine?.take(taken);
