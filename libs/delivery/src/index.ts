@@ -19,6 +19,7 @@ export {
   type KnownContact,
   type SettledWrite,
   type SettleOptions,
+  settleStored,
 } from './contacts/index.js';
 export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
 export { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';
@@ -64,6 +65,7 @@ export { loadPermitPrivateKey } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';
+export { settleContactOf } from './settle-contact.js';
 export {
   type DeliveryStateItem,
   type OperationStateItem,
