@@ -145,6 +145,8 @@ export interface RigProcessOptions extends RigTargetOptions {
   leaseMs?: number;
   vault?: Vault;
   control?: RigControl;
+  /** In place of `control`: one that shares what it learns. */
+  shared?: DestinationControl;
   contacts?: Contacts;
   replays?: ReplayGate;
   /** Its own wake-ups come back to it, as through relay and tier. Default false: they stay in the outbox. */
@@ -165,7 +167,7 @@ export function startProcess(options: RigProcessOptions): RigProcess {
   const engine = new DeliveryEngine<RigEvent>({
     db,
     target,
-    destination: control,
+    destination: options.shared ?? control,
     vault: options.vault,
     contacts: options.contacts,
     replays: options.replays,

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import type { Database } from '#runtime';
+import { createDestinationControl, type DestinationControl, type DestinationPolicy } from '#delivery';
+import { createLogger, type Database } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import {
   openDeliveryDatabase,
@@ -43,6 +44,7 @@ export class DeliveryWorld {
   private database?: TestDatabase;
   private opened?: Database;
   private readonly processes: RigProcess[] = [];
+  private readonly controls: DestinationControl[] = [];
   crm = new RigCrm();
 
   get db(): Database {
@@ -64,6 +66,14 @@ export class DeliveryWorld {
     const process = startProcess({ db: this.db, crm: this.crm, ...options });
     this.processes.push(process);
     return process;
+  }
+
+  /** What one process knows of the destination that all of them share. */
+  async shared(policy: DestinationPolicy): Promise<DestinationControl> {
+    const control = createDestinationControl({ db: this.db, destination: 'rig', policy, logger: createLogger('rig', 'silent') });
+    this.controls.push(control);
+    await control.start();
+    return control;
   }
 
   async clear(): Promise<void> {
