@@ -17,6 +17,7 @@ const fixes: Record<string, string> = {
   generated: 'npm run generate',
   schemas: 'schemas/README.md tells what may change',
   hygiene: 'see scripts/hygiene.ts',
+  'failure-classes': 'see scripts/failure-classes.ts',
 };
 
 function allSteps(): Map<string, string> {

@@ -153,7 +153,7 @@ export const failurePolicies: Readonly<Record<FailureClass, FailurePolicy>> = {
     owner: 'integration',
     respondWithinMs: 4 * hour,
     disposition: 'investigate',
-    deleteAfterMs: withOriginal,
+    deleteAfterMs: withDelivery,
     runbook: 'docs/runbooks/oversize.md',
     nextAction: 'Find out which part is too large; have the source shorten it, or raise the limit on both sides.',
   },
