@@ -29,6 +29,7 @@ beforeEach(async () => {
   for (const command of [
     'dead-letters:list',
     'dead-letters:show',
+    'dead-letters:dismiss',
     'items:approve',
     'batches:show',
     'batches:stop',
@@ -65,6 +66,7 @@ async function run(...words: string[]): Promise<number> {
 }
 
 const letter = {
+  dead_letter_id: 'd-1',
   event_id: 'e-1',
   destination: 'crm',
   lead_ref: 'L-1',
@@ -88,7 +90,7 @@ describe('leadctl dead-letters', () => {
     answers['dead-letters:list'] = { items: [letter] };
     expect(await run('dead-letters', 'list', '--class', 'auth', '--run-dir', runDir)).toBe(0);
     expect(asked).toEqual([['dead-letters:list', { class: 'auth', state: 'open', limit: 50 }]]);
-    expect(printed).toMatch(/EVENT_ID +DESTINATION[\s\S]*e-1 +crm +L-1 +auth +http_403/);
+    expect(printed).toMatch(/ID +EVENT_ID +DESTINATION[\s\S]*d-1 +e-1 +crm +L-1 +auth +http_403/);
     answers['dead-letters:list'] = { items: [] };
     await run('dead-letters', 'list', '--run-dir', runDir);
     expect(printed).toContain('no dead letters');
@@ -106,6 +108,17 @@ describe('leadctl dead-letters', () => {
     expect(printed).toMatch(/12:00:01\.000Z +lead #1 +auth 403 req-1/);
     answers['dead-letters:show'] = { items: [] };
     expect(await run('dead-letters', 'show', 'e-2', '--run-dir', runDir)).toBe(3);
+  });
+});
+
+describe('leadctl dead-letters dismiss', () => {
+  it('ends with 3 where the delivery decides', async () => {
+    const dismiss = ['dead-letters', 'dismiss', 'd-1', '--by', 'ada', '--reason', 'handed over', '--run-dir', runDir];
+    answers['dead-letters:dismiss'] = { dismissed: true };
+    expect(await run(...dismiss)).toBe(0);
+    answers['dead-letters:dismiss'] = { dismissed: false };
+    expect(await run(...dismiss)).toBe(3);
+    expect(asked[0]).toEqual(['dead-letters:dismiss', { dead_letter_id: 'd-1', by: 'ada', reason: 'handed over' }]);
   });
 });
 

@@ -29,6 +29,7 @@ export function addOperator(program: Command, context: Context): void {
   const letters = program.command('dead-letters').description('what ended without its effect and waits for a decision');
   addList(letters, context);
   addShow(letters, context);
+  addDismiss(letters, context);
   addApprove(program.command('items').description('deliveries that are tried again because somebody said so'), context);
   addBatches(program.command('batches').description('approved items that belong together'), context);
 }
@@ -65,6 +66,21 @@ function addShow(letters: Command, context: Context): void {
       const { items } = await askOperator<{ items: DeadLetterDetail[] }>(installationOf(options, context), 'dead-letters:show', body);
       context.output().document({ items }, courseLines(items));
       if (items.length === 0) context.ended(exitCodes.found);
+    });
+}
+
+function addDismiss(letters: Command, context: Context): void {
+  letters
+    .command('dismiss <dead-letter-id>')
+    .description('you have dealt with a refused, unreadable, unrouted or ownerless lead; exit 3 when its delivery decides, not you')
+    .requiredOption('--by <name>', 'who dealt with it; kept in the audit')
+    .requiredOption('--reason <text>', 'how; kept in the audit')
+    .option('--run-dir <dir>', runDirHelp)
+    .action(async (id: string, { by, reason, ...options }: RunDir & { by: string; reason: string }) => {
+      const body = { dead_letter_id: id, by, reason };
+      const { dismissed } = await askOperator<{ dismissed: boolean }>(installationOf(options, context), 'dead-letters:dismiss', body);
+      context.output().table([{ what: `dead letter ${id}`, result: dismissed ? 'dismissed' : 'nothing was changed' }], '');
+      if (!dismissed) context.ended(exitCodes.found);
     });
 }
 

@@ -16,6 +16,7 @@ export async function askOperator<T>(installation: Installation, command: string
 }
 
 export interface DeadLetter {
+  dead_letter_id: string;
   event_id: string | null;
   destination: string | null;
   lead_ref: string | null;
@@ -36,6 +37,7 @@ export interface DeadLetter {
 /** One line per dead letter; what to do is on the page that `runbook` names. */
 export function deadLetterLines(items: readonly DeadLetter[]): Line[] {
   return items.map((item) => ({
+    id: item.dead_letter_id,
     event_id: item.event_id ?? '',
     destination: item.destination ?? '',
     lead: item.lead_ref ?? item.reference ?? '',

@@ -17,6 +17,7 @@ import {
 } from '../../test/rig.js';
 import { DeadLetterInbox } from './dead-letter-inbox.js';
 import { DeliveryCheck } from './delivery-check.js';
+import { dismissLetter } from './dismiss-letter.js';
 import { followLetters, purgeLetters } from './follow-letters.js';
 import { listLetters, showLetters } from './list-letters.js';
 import { deadLetterSources } from './sources.js';
@@ -33,7 +34,7 @@ let paused: string[];
 let failures: unknown[];
 
 const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
-const site = { destinations: { crm: { baseUrl: 'https://user:secret@crm.example.test/api?key=1' } } } as never;
+const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } } } as never;
 
 beforeAll(async () => {
   ({ database, db } = await openOperatorDatabase('operator_letters'));
@@ -108,7 +109,7 @@ describe('a dead letter', () => {
       submission_ref: 'v1:submission',
       operation_key: `${lead.event_id}:crm:lead`,
       operation_kind: 'lead',
-      endpoint: 'https://crm.example.test/api',
+      endpoint: 'https://example.test/api',
       class: 'attempts_exhausted',
       code: 'http_503',
       status: 503,
@@ -342,6 +343,27 @@ describe('an open letter', () => {
     owner.add(historyOf(lead, { state, ...changes }));
     await followLetters(db, new Map([['crm-writer', owner]]), silent);
     expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ closed_as: as, state: as === null ? 'open' : 'closed' }]);
+  });
+
+  it('without a delivery behind it is closed by a person, any other by its delivery alone', async () => {
+    const [unrouted, unowned, own] = [leadAccepted(), leadAccepted(), leadAccepted()];
+    const routing = { [headers.errorClass]: 'routing', [headers.errorRef]: `lead:${unrouted.lead_ref}` };
+    for (const lead of [unowned, own]) owner.add(historyOf(lead));
+    await stored(
+      deadRecord(unrouted, { topic: 'leads.intake.dlq', headers: routing }),
+      deadRecord(unowned, { headers: deadLetterHeaders(unowned, { [headers.errorClass]: 'unknown_owner' }) }),
+      deadRecord(own),
+    );
+    owner.add(historyOf(unowned, { state: 'delivered' }));
+    await followLetters(db, new Map([['crm-writer', owner]]), silent);
+    const dismissed: boolean[] = [];
+    for (const lead of [unrouted, unowned, own]) {
+      const [letter] = (await showLetters(db, lead.event_id)).items;
+      const request = { dead_letter_id: String(letter?.dead_letter_id), by: 'ada', reason: 'handed over' };
+      dismissed.push(await dismissLetter(db, request, 'leadctl'));
+    }
+    expect(dismissed).toEqual([true, true, false]);
+    expect((await showLetters(db, unrouted.event_id)).items).toMatchObject([{ state: 'closed', closed_as: 'dismissed' }]);
   });
 
   it('is never deleted; a closed one is, once its time is over', async () => {

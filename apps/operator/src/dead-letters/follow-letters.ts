@@ -10,9 +10,11 @@ interface OpenLetter {
   deadline_at: Date | null;
 }
 
+/** A lead without an owner was told of all the same: that its message arrived closes nothing. */
 const openSql = `
 SELECT dead_letter_id, event_id, destination, class, deadline_at FROM dead_letter
-WHERE state = 'open' AND service = $1 AND event_id IS NOT NULL AND destination IS NOT NULL ORDER BY checked_at LIMIT $2`;
+WHERE state = 'open' AND service = $1 AND event_id IS NOT NULL AND destination IS NOT NULL AND class <> 'unknown_owner'
+ORDER BY checked_at LIMIT $2`;
 
 const closeSql = `
 UPDATE dead_letter d SET checked_at = clock_now(), state = CASE WHEN i.closed_as IS NULL THEN d.state ELSE 'closed' END,
