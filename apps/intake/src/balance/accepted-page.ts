@@ -5,7 +5,7 @@ import { firstEventId, type Sql } from '#runtime';
 /** Shorter than any owner keeps a delivery, so that what is not found is missing, not purged. */
 const windowMs = 8 * 86_400_000;
 /** Deliveries in one page. */
-export const pageSize = 500;
+const pageSize = 500;
 
 interface AcceptedRow {
   event_id: string;
