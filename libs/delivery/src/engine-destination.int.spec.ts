@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import { newEvents, openControl, type RigEvent, received, until } from '../../../test/support/delivery-rig.js';
+import { newEvents, openControl, type RigEvent, received, until, wakeUps } from '../../../test/support/delivery-rig.js';
 import { deliveryWorld } from '../../../test/support/delivery-world.js';
+import { standing, sweeperOf, sweptTarget } from '../../../test/support/sweep-rig.js';
 import type { Outcome } from './outcome.js';
 
 const refused: Outcome = { kind: 'transient', code: 'econnrefused', provablyNotExecuted: true };
@@ -154,5 +155,49 @@ describe('the delivery engine and the state of its destination', () => {
     await world.settled([second]);
     expect(await world.operationsOf(alone)).toMatchObject([{ state: 'dead', attempts: 1, class: 'auth', code: 'http_401' }]);
     expect(control.reports.map(({ outcome }) => outcome.kind)).toEqual(['auth', 'auth']);
+  });
+
+  describe('blocked for long: what the engine keeps in hand follows its row', () => {
+    const parked = async (deadlineInMs?: number) => {
+      const answers: (() => void)[] = [];
+      world.crm.behave = (_key, execute) => new Promise((resolve) => answers.push(() => resolve({ kind: 'succeeded', ref: execute() })));
+      const process = world.start({ concurrency: 1, tiers: true });
+      const events = newEvents(6, deadlineInMs);
+      const all = events.map((event) => received(event));
+      process.take(all);
+      await until('one call is out, the rest is claimed', async () => answers.length === 1 && (await world.states()).in_flight === 6);
+      process.control.turn('blocked');
+      answers[0]?.();
+      await until('five are given back', async () => (await world.states()).pending === 5);
+      world.crm.behave = (_key, execute) => ({ kind: 'succeeded', ref: execute() });
+      return { process, all };
+    };
+    const sweep = (held: string[]) =>
+      sweeperOf(world.db, sweptTarget({ nativeIdempotency: true }), { standing: standing({ held }), spreadMs: 100 }).sweep();
+
+    it('held and released: every lead is delivered once, its record is not waited for', async () => {
+      const { process, all } = await parked();
+      await sweep(['rig']);
+      expect(await world.states()).toEqual({ delivered: 1, held: 5 });
+      process.control.turn('flowing');
+      await world.settled(all);
+      expect(await world.states()).toEqual({ delivered: 1, held: 5 });
+      await sweep([]);
+      process.take(await wakeUps(world.db));
+      await until('all are delivered', async () => (await world.states()).delivered === 6);
+      expect(world.crm.requests).toHaveLength(6);
+    });
+
+    it('expired meanwhile: nothing is sent of it when the destination is back', async () => {
+      const { process, all } = await parked(1_500);
+      await until('their deadline has passed', async () => {
+        await sweep([]);
+        return (await world.states()).expired === 5;
+      });
+      process.control.turn('flowing');
+      await world.settled(all);
+      expect(world.crm.requests).toHaveLength(1);
+      expect(await world.outbox('dlq')).toHaveLength(5);
+    });
   });
 });

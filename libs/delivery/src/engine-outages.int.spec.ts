@@ -155,6 +155,28 @@ describe('the delivery engine while something is away', () => {
       expect(await world.announced()).toHaveLength(10);
     });
 
+    it('that swallows the answer of a record between two operations: each call counts once', async () => {
+      world.crm.native = false;
+      let swallow = true;
+      const [event] = newEvents(1) as [RigEvent];
+      const { take, db: view } = world.start({ kinds: ['contact', 'lead'] });
+      view.intercept = async (name, run) => {
+        const rows = await run();
+        if (name !== 'delivery.record' || !swallow) return rows;
+        swallow = false;
+        throw new DatabaseUnavailable('connection_lost');
+      };
+      const one = received(event);
+      take([one]);
+      await world.settled([one]);
+      expect(await world.operationsOf(event)).toMatchObject([
+        { state: 'succeeded', attempts: 1 },
+        { state: 'succeeded', attempts: 1 },
+      ]);
+      expect(await world.attempts()).toHaveLength(2);
+      expect(world.crm.requests).toHaveLength(2);
+    });
+
     it('that reports deadlocks gets the same statement again', async () => {
       let deadlocks = 3;
       const { take, paused, db: view } = world.start();

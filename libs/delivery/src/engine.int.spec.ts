@@ -269,6 +269,33 @@ describe('the delivery engine on a real database', () => {
       expect(await world.outbox('resolved')).toHaveLength(1);
     });
 
+    it('that ended uncertain: the late answer settles its operation, and the rest of the delivery is woken', async () => {
+      world.crm.native = false;
+      const [event] = newEvents(1) as [RigEvent];
+      let answer: () => void = () => {};
+      world.crm.behave = (key, execute) =>
+        key.endsWith('lead')
+          ? { kind: 'succeeded', ref: execute() }
+          : new Promise((resolve) => (answer = () => resolve({ kind: 'succeeded', ref: execute() })));
+      const one = received(event);
+      const { take, db: view } = world.start({ leaseMs: 300, kinds: ['contact', 'lead'] });
+      view.intercept = (name, run) => (name === 'delivery.renew' ? Promise.reject(new DatabaseUnavailable('08006')) : run());
+      take([one]);
+      await until('it is uncertain', async () => {
+        await world.sweep();
+        return (await world.stateOf(event)) === 'uncertain';
+      });
+      answer();
+      await until('it is woken', async () => (await world.stateOf(event)) === 'waiting');
+      const woken = await wakeUps(world.db);
+      expect(woken).toHaveLength(1);
+      world.start({ kinds: ['contact', 'lead'] }).take(woken);
+      await world.settled(woken);
+      expect(await world.stateOf(event)).toBe('delivered');
+      expect(world.crm.requests.map(({ key }) => key.split(':').at(-1))).toEqual(['contact', 'lead']);
+      expect(await world.outbox('resolved')).toHaveLength(1);
+    });
+
     it('that another process took: the late answer changes nothing, its call is kept', async () => {
       const [event] = newEvents(1) as [RigEvent];
       const answers: (() => void)[] = [];

@@ -235,7 +235,8 @@ export class DeliveryEngine<E> {
   }
 
   async #recordPart(work: Work<E>, calls: Call[]): Promise<boolean> {
-    const written = await this.#statements.record(toPartialRecord(work, calls));
+    const record = toPartialRecord(work, calls);
+    const written = (await this.#statements.record(record)) || (await this.#late(record));
     this.#contacts.settlePart(work, calls);
     return written;
   }

@@ -118,7 +118,8 @@ const firstOutbox = firstCall + callColumns.length;
 
 /**
  * Compare-and-set on the attempt id: only the holder of the claim changes state and announces. The calls are appended in either case, since
- * they were made; those that lost are `late`. A repeated record (its answer was lost) finds its own attempt rows and changes nothing.
+ * they were made; those that lost are `late`. A repeated record (its answer was lost) finds its own attempt rows and changes nothing; where
+ * the claim goes on it finds its operations succeeded.
  */
 const recordSql = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
@@ -143,7 +144,7 @@ operations AS (
       sending_at = CASE WHEN i.sent_ms IS NOT NULL THEN to_timestamp(i.sent_ms / 1000)
         WHEN i.keeps_sent OR i.state IN ('uncertain', 'succeeded') THEN o.sending_at END
   FROM done i, clock
-  WHERE o.operation_key = i.operation_key AND i.won
+  WHERE o.operation_key = i.operation_key AND i.won AND o.state <> 'succeeded'
 ),
 calls AS (
   INSERT INTO attempt (attempt_id, operation_key, late, number, started_at, duration_ms, outcome, class, code, status, provider_request_id,
