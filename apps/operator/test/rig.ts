@@ -3,7 +3,6 @@ import { type EventDescriptor, headers, type LeadAccepted, LeadAcceptedEvent, Le
 import type { CommandAnswer, CommandRequest, DeliveryStateItem, HistoryItem, UnresolvedItem } from '#delivery';
 import { type ConsumedRecord, createCodec, type KnownSchema } from '#messaging';
 import { createLogger, type Database, InternalUnavailable, migrateService, newEventId, newLeadRef, openDatabase } from '#runtime';
-import { type TestDatabase, testDatabase } from '#testkit';
 import { migrations } from '../src/migrations/index.js';
 import type { OwnerApi } from '../src/owners/owner-api.js';
 
@@ -20,12 +19,10 @@ const known = [LeadAcceptedEvent, LeadResolvedEvent].map(
 /** Knows the contracts under ids of its own. */
 export const codec = createCodec({ known });
 
-/** A database with operator's tables, and its role's connection. */
-export async function openOperatorDatabase(name: string): Promise<{ database: TestDatabase; db: Database }> {
-  const database = await testDatabase(name);
-  await migrateService({ url: database.url, service: 'operator', migrations });
-  const db = await openDatabase({ url: database.url, role: 'ld_operator', schema: 'operator', applicationName: 'spec' });
-  return { database, db };
+/** Makes operator's tables in an empty database and connects as its role. */
+export async function openOperatorDatabase(url: string): Promise<Database> {
+  await migrateService({ url, service: 'operator', migrations });
+  return openDatabase({ url, role: 'ld_operator', schema: 'operator', applicationName: 'spec' });
 }
 
 /** A lead as intake announces it, submitted a minute ago. */

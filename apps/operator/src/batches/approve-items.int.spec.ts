@@ -7,7 +7,7 @@ import type { JWK } from 'jose';
 import { headers } from '#contracts';
 import { openReplayGate, type ReplayGate } from '#delivery';
 import { type Database, InternalUnavailable } from '#runtime';
-import type { TestDatabase } from '#testkit';
+import { type TestDatabase, testDatabase } from '#testkit';
 import { deadLetterHeaders, deadRecord, historyOf, leadAccepted, openOperatorDatabase, PretendOwner, silent } from '../../test/rig.js';
 import { readLetter } from '../dead-letters/read-letter.js';
 import { deadLetterSources } from '../dead-letters/sources.js';
@@ -38,7 +38,8 @@ let woken: number;
 const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
 
 beforeAll(async () => {
-  ({ database, db } = await openOperatorDatabase('operator_approve'));
+  database = await testDatabase('operator_approve');
+  db = await openOperatorDatabase(database.url);
 });
 afterAll(async () => {
   await db?.close();

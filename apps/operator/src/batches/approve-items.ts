@@ -14,7 +14,7 @@ import { type ItemVerdict, judgeCandidate } from './judge-candidate.js';
 import { insertBatch, insertItems, type NewItem } from './store-batch.js';
 
 /** Where one person works alone, a batch is small enough to be looked through. */
-export const largestBatch = 50;
+const largestBatch = 50;
 
 const selection = z
   .strictObject({

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { failurePolicies, headers, LeadAcceptedEvent } from '#contracts';
 import type { ConsumedRecord, Receipt, Received } from '#messaging';
 import { type Database, newEventId } from '#runtime';
-import { eventually, type TestDatabase } from '#testkit';
+import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import {
   codec,
   deadLetterHeaders,
@@ -37,7 +37,8 @@ const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('s
 const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } } } as never;
 
 beforeAll(async () => {
-  ({ database, db } = await openOperatorDatabase('operator_letters'));
+  database = await testDatabase('operator_letters');
+  db = await openOperatorDatabase(database.url);
 });
 afterAll(async () => {
   await db?.close();
