@@ -15,6 +15,7 @@ import { DatabasePatience } from './kafka/database-patience.js';
 import { ResolvedLeads } from './kafka/resolved-leads.js';
 import { SubmittedLeads } from './kafka/submitted-leads.js';
 import { Purger } from './purge/purger.js';
+import { unreadSince } from './reannounce/backlog.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
 import { serveVault } from './vault/vault-route.js';
@@ -80,7 +81,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
     { name: 'purger', stop: () => purger.stop() },
-    ...owned(context, { storage, owners, relay }),
+    ...owned(context, { storage, owners, relay, kafka }),
     { name: 'doors', stop: () => closeDoors({ app, acceptance, door, patience: Object.values(waiting) }) },
   ];
 }
@@ -111,7 +112,7 @@ function ownerClients(env: Context['env'], token: string): Record<string, Intern
 /** What depends on the owners of deliveries. */
 function owned(
   { env, logger }: Context,
-  { storage, owners, relay }: { storage: Storage; owners: Record<string, InternalClient>; relay: Relay },
+  { storage, owners, relay, kafka }: { storage: Storage; owners: Record<string, InternalClient>; relay: Relay; kafka: KafkaPort },
 ): Stoppable[] {
   const clients = {
     name: 'owner clients',
@@ -119,7 +120,14 @@ function owned(
   };
   const owner = owners['crm-writer'];
   if (!owner) return [clients];
-  const reannouncer = new Reannouncer({ db: storage.db, owner, relayWake: () => relay.wake(), logger, everyMs: env.SWEEP_MS });
+  const reannouncer = new Reannouncer({
+    db: storage.db,
+    owner,
+    unreadSince: async (destinations) => unreadSince(await kafka.admin(), destinations),
+    relayWake: () => relay.wake(),
+    logger,
+    everyMs: env.SWEEP_MS,
+  });
   reannouncer.start();
   return [clients, { name: 'reannouncer', stop: () => reannouncer.stop() }];
 }

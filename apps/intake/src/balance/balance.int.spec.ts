@@ -153,13 +153,19 @@ describe('the balance of real tables', () => {
     const [eventId = ''] = await accept(1, { form: 'newsletter', formSlug: 'newsletter' });
     await publish();
     expect(await take()).toMatchObject({ unclaimed_young: 1 });
-    await passes('5 minutes 1 second');
+    await passes('5 minutes 31 seconds');
     expect(await take()).toMatchObject({ balanced: false, missing: [{ event_id: eventId, destination: 'marketing' }] });
     blocked = ['marketing'];
     expect(await take()).toMatchObject({ balanced: true, unclaimed_held: 1 });
     blocked = [];
     await root.query(`insert into intake.destination_pause values ('marketing', clock_timestamp() + interval '2 minutes')`);
     expect(await take()).toMatchObject({ balanced: true, unclaimed_young: 1 });
+    await root.query(
+      `update intake.destination_pause set paused_at = '-infinity', unread_since = clock_timestamp(), read_at = intake.clock_now()`,
+    );
+    expect(await take()).toMatchObject({ balanced: true, unclaimed_young: 1 });
+    await root.query(`update intake.destination_pause set unread_since = clock_timestamp() + interval '2 minutes'`);
+    expect(await take()).toMatchObject({ balanced: false });
   });
 
   it('tells a record that waits from one that cannot be sent, by the destinations it names', async () => {

@@ -1,7 +1,7 @@
 import { headers, topics } from '#contracts';
 import type { DeliveryId, IntakePlace } from '#delivery';
 import type { Sql } from '#runtime';
-import { isYoungSql } from '../reannounce/unclaimed.js';
+import { isYoungSql } from '../reannounce/pauses.js';
 
 /** SQL: the deliveries among those asked that a table of records names. A record may be for some of a lead's destinations alone. */
 const namedIn = (table: string): string => `

@@ -63,10 +63,13 @@ const statements = [
   )`,
   `create index delivery_unclaimed on delivery (destination, announce_at) where state = 'accepted' and claimed_at is null`,
   `create index delivery_unclaimed_deadline on delivery (deadline_at) where state = 'accepted' and claimed_at is null`,
-  // When a destination was last seen to take nothing; '*' is all of them.
+  // Why leads of a destination may rightly be unclaimed: paused_at: it was last seen to take nothing ('*': all of them); unread_since: age of the
+  // oldest record that its group has still to read, as of read_at.
   `create table destination_pause (
     destination text primary key,
-    paused_at timestamptz not null
+    paused_at timestamptz not null default '-infinity',
+    unread_since timestamptz,
+    read_at timestamptz
   )`,
   // Where the record lay, with its time: a topic made anew counts its offsets from 0 again.
   `create table rejected (

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { headers } from '#contracts';
+import { BrokersUnavailable } from '#messaging';
 import { type Database, type InternalClient, InternalUnavailable } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
@@ -55,13 +56,28 @@ const crmWriter: InternalClient = {
   close: async () => {},
 };
 let reannouncer: Reannouncer;
+/** Since when each destination's group has records to read; undefined: Kafka does not answer. */
+let unread: Map<string, Date> | undefined = new Map();
+const reannouncerOf = (changes: { awayAfterMs?: number } = {}) =>
+  new Reannouncer({
+    db,
+    owner: crmWriter,
+    unreadSince: async (destinations) => {
+      if (unread === undefined) throw new BrokersUnavailable('away');
+      return new Map([...unread].filter(([destination]) => destinations.includes(destination)));
+    },
+    relayWake: () => {},
+    logger: silent,
+    everyMs: 60_000,
+    ...changes,
+  });
 
 beforeAll(async () => {
   database = await testDatabase('intake_reannounce');
   db = await openIntakeDatabase(database.url);
   owner = new pg.Client({ connectionString: database.url });
   await owner.connect();
-  reannouncer = new Reannouncer({ db, owner: crmWriter, relayWake: () => {}, logger: silent, everyMs: 60_000 });
+  reannouncer = reannouncerOf();
 });
 afterAll(async () => {
   await owner?.end();
@@ -73,6 +89,7 @@ beforeEach(async () => {
   tools = acceptTools(db);
   owned = [];
   ownerAnswers = true;
+  unread = new Map();
   blocked = [];
   unknown = [];
   early = false;
@@ -148,7 +165,7 @@ describe('a lead that nobody claimed', () => {
 
   it('is given five minutes once its owner is back that was away for long', async () => {
     const eventId = await newLead();
-    const patient = new Reannouncer({ db, owner: crmWriter, relayWake: () => {}, logger: silent, everyMs: 60_000, awayAfterMs: 0 });
+    const patient = reannouncerOf({ awayAfterMs: 0 });
     await passes('10 minutes');
     ownerAnswers = false;
     await expect(patient.sweep()).rejects.toThrow(InternalUnavailable);
@@ -200,6 +217,30 @@ describe('while a destination takes nothing', () => {
     await passes('6 minutes');
     expect(await reannouncer.sweep()).toBe(4);
     expect(await recordsOf(eventId)).toHaveLength(2);
+  });
+});
+
+describe('while a group has not read all its records', () => {
+  it('a lead that may be among them is not announced again, and one that was announced before them is', async () => {
+    const lost = await newLead({ form: 'newsletter', formSlug: 'newsletter' });
+    await passes('10 minutes');
+    tools = acceptTools(db);
+    const waiting = await newLead({ form: 'newsletter', formSlug: 'newsletter' });
+    unread = new Map([['marketing', new Date(Date.now() + 10 * 60_000)]]);
+    await passes('16 minutes');
+    expect(await reannouncer.sweep()).toBe(1);
+    expect([(await recordsOf(lost)).length, (await recordsOf(waiting)).length]).toEqual([2, 1]);
+    unread = new Map();
+    expect(await reannouncer.sweep()).toBe(1);
+    expect(await recordsOf(waiting)).toHaveLength(2);
+  });
+
+  it('nothing is announced again where Kafka does not say', async () => {
+    const eventId = await newLead();
+    await passes('6 minutes');
+    unread = undefined;
+    await expect(reannouncer.sweep()).rejects.toThrow(BrokersUnavailable);
+    expect(await recordsOf(eventId)).toHaveLength(1);
   });
 });
 

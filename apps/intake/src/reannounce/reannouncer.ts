@@ -1,14 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { heldDestinations } from '#delivery';
+import { BrokersUnavailable } from '#messaging';
 import { type Database, DatabaseUnavailable, type InternalClient, InternalUnavailable, type Logger } from '#runtime';
 import type { OwnerAnswer } from '../journey/live-states.js';
 import { handOverOverdue } from './overdue.js';
-import { allDestinations, announceAgain, findUnclaimed, markClaimed, notePauses, type Unclaimed } from './unclaimed.js';
+import { allDestinations, noteBacklog, notePauses } from './pauses.js';
+import { announceAgain, dueDestinations, findUnclaimed, markClaimed, type Unclaimed } from './unclaimed.js';
 
 interface ReannouncerOptions {
   db: Database;
   /** The owner of deliveries (crm-writer). */
   owner: InternalClient;
+  /** Since when the group of each destination has records to read; those that have read everything are left out. */
+  unreadSince(destinations: readonly string[]): Promise<ReadonlyMap<string, Date>>;
   relayWake: () => void;
   logger: Logger;
   everyMs: number;
@@ -46,7 +50,7 @@ export class Reannouncer {
     await notePauses(db, await this.pausedDestinations());
     const expired = await handOverOverdue(db, owner);
     if (expired > 0) logger.warn({ count: expired }, 'Leads that nobody claimed before their deadline were handed to their owner');
-    const announced = await this.announceUnclaimed();
+    const announced = (await this.readBacklog()) ? await this.announceUnclaimed() : 0;
     if (announced > 0) logger.warn({ count: announced }, 'Leads that nobody claimed were announced again');
     return announced;
   }
@@ -64,6 +68,15 @@ export class Reannouncer {
       if (performance.now() - this.awaySinceMs >= awayAfterMs) await notePauses(db, [allDestinations]);
       throw error;
     }
+  }
+
+  /** What a group has not read yet needs no second record. Whether there is anything to look after. */
+  private async readBacklog(): Promise<boolean> {
+    const { db, unreadSince } = this.options;
+    const due = await dueDestinations(db);
+    if (due.length === 0) return false;
+    await noteBacklog(db, due, await unreadSince(due));
+    return true;
   }
 
   private async announceUnclaimed(): Promise<number> {
@@ -92,7 +105,7 @@ export class Reannouncer {
   }
 
   private explain(error: unknown): void {
-    const expected = error instanceof DatabaseUnavailable || error instanceof InternalUnavailable;
+    const expected = [DatabaseUnavailable, InternalUnavailable, BrokersUnavailable].some((kind) => error instanceof kind);
     if (expected) this.options.logger.debug({ err: error }, 'Unclaimed deliveries could not be looked at');
     else this.options.logger.error({ err: error }, 'Looking at unclaimed deliveries failed');
   }

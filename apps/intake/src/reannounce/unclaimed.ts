@@ -1,6 +1,7 @@
 import { headers, topics } from '#contracts';
 import type { Sql } from '#runtime';
 import { reannounceAfter } from '../store/insert-leads.js';
+import { isPausedSql, isUnreadSql } from './pauses.js';
 
 /** A delivery that its owner should have claimed by now, as far as intake knows. */
 export interface Unclaimed {
@@ -8,53 +9,37 @@ export interface Unclaimed {
   destination: string;
 }
 
-/** Stands for every destination in the table of pauses. */
-export const allDestinations = '*';
-/** A record that waits this long for the relay waits for Kafka. */
-const stuckAfter = '1 minute';
-
-const pauseSql = `
-insert into destination_pause (destination, paused_at)
-select destination, clock_now() from unnest($1::text[]) as paused(destination)
-union all
-select '${allDestinations}', clock_now() where exists (select from outbox where created_at < clock_timestamp() - interval '${stuckAfter}')
-on conflict (destination) do update set paused_at = excluded.paused_at`;
-
-/**
- * Notes which destinations take nothing at the moment, all of them where our own records do not get out. Their leads wait without a claim,
- * and the time in which one is expected begins when they take leads again.
- */
-export async function notePauses(db: Sql, destinations: Iterable<string>): Promise<void> {
-  await db.sql('intake.note_pauses', pauseSql, [[...destinations]]);
-}
-
-/** SQL: nobody need have claimed what was announced at `announcedAt` for `destination`, two expressions. */
-export function isYoungSql(destination: string, announcedAt: string): string {
-  return `(${announcedAt} > clock_now() - interval '${reannounceAfter}' or exists (
-    select from destination_pause p where p.destination in (${destination}, '${allDestinations}') and p.paused_at > clock_now() - interval '${reannounceAfter}'))`;
-}
-
-/**
- * Destination by destination, so that however many wait for one that is paused cost nothing. Each step of the recursion finds the next
- * destination in the index.
- */
-const findSql = `
+/** Destinations with unclaimed deliveries. Each step of the recursion finds the next one in the index, however many deliveries each has. */
+const openSql = `
 with recursive open(destination) as (
   (select destination from delivery where state = 'accepted' and claimed_at is null order by destination limit 1)
   union all
   select (select d.destination from delivery d where d.state = 'accepted' and d.claimed_at is null and d.destination > open.destination
     order by d.destination limit 1)
   from open where open.destination is not null
-)
+)`;
+const dueSql = `d.state = 'accepted' and d.claimed_at is null and d.destination = open.destination and d.announce_at <= clock_now()`;
+
+const dueDestinationsSql = `${openSql}
+select destination from open
+where destination is not null and not ${isPausedSql('open.destination', reannounceAfter)} and exists (select from delivery d where ${dueSql})`;
+
+/** Destinations that take leads, and have some that are due to be looked after. Throws DatabaseUnavailable. */
+export async function dueDestinations(db: Sql): Promise<string[]> {
+  const rows = await db.sql<{ destination: string }>('intake.due_destinations', dueDestinationsSql, []);
+  return rows.map(({ destination }) => destination);
+}
+
+const findSql = `${openSql}
 select due.event_id as "eventId", open.destination from open cross join lateral (
   select d.event_id, d.announce_at from delivery d
-  where d.state = 'accepted' and d.claimed_at is null and d.destination = open.destination and d.announce_at <= clock_now()
+  where ${dueSql} and not ${isUnreadSql('d.destination', 'd.announced_at')}
   order by d.announce_at limit $1
 ) as due
-where open.destination is not null and not ${isYoungSql('open.destination', `'-infinity'::timestamptz`)}
+where open.destination is not null and not ${isPausedSql('open.destination', reannounceAfter)}
 order by due.announce_at limit $1`;
 
-/** The oldest deliveries that are due to be looked after, none of a destination that is paused or was lately. Throws DatabaseUnavailable. */
+/** The oldest deliveries that are due to be looked after: of no destination that is paused or was lately, and none that may lie unread. */
 export function findUnclaimed(db: Sql, limit: number): Promise<Unclaimed[]> {
   return db.sql<Unclaimed>('intake.find_unclaimed', findSql, [limit]);
 }
