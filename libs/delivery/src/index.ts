@@ -19,7 +19,6 @@ export {
   type KnownContact,
   type SettledWrite,
   type SettleOptions,
-  settleStored,
 } from './contacts/index.js';
 export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
 export { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';

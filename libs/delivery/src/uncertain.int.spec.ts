@@ -156,12 +156,22 @@ describe('a destination without idempotency that loses answers', () => {
       const events: RigEvent[] = newEvents(40, 24 * 3_600_000);
       let running = process();
       running.take(events.map((event) => received(event)));
+      /** What never came to its end, for whoever has to find out why. */
+      const leftOver = () =>
+        rig.db.sql(
+          'rig.left',
+          `SELECT d.state, d.class, d.code, d.next_attempt_at - clock_now() AS due, d.woken_at - clock_now() AS woken, (
+             SELECT json_agg(json_build_array(a.operation_key, a.outcome, a.started_at, a.late, o.state, o.sending_at) ORDER BY a.started_at)
+             FROM attempt a JOIN operation o USING (operation_key) WHERE a.operation_key = ANY (d.operation_keys)
+           ) AS attempts FROM delivery d WHERE state <> 'delivered'`,
+          [],
+        );
       const open = async () =>
         (await rig.db.sql<{ n: number }>('rig.open', `SELECT count(*)::int AS n FROM delivery WHERE state <> 'delivered'`, []))[0]?.n ?? 0;
       await until('all are claimed', async () => (await rig.db.sql('rig.all', 'SELECT 1 FROM delivery', [])).length === 40);
       let kills = 0;
       for (let second = 1; (await open()) > 0; second++) {
-        expect(second).toBeLessThan(2_000);
+        if (second > 600) expect(await leftOver()).toEqual([]);
         await turns.jump(async () => {
           fake.pass(second * 1_000);
           await rig.advance(second * 1_000);

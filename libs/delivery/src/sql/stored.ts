@@ -45,9 +45,16 @@ interface OperationRow {
   code: string | null;
 }
 
+/**
+ * A mark is made a little before its call, by an estimate at worst, and the attempt is dated back from when its answer was written, so never
+ * too early: the later of the two is when the call began.
+ */
 const operationsSql = `
 SELECT operation_key, kind, state, destination_ref, attempts, attempts_before, absences, class, code,
-  (extract(epoch FROM looked_up_at) * 1000)::float8 AS looked_up_ms, (extract(epoch FROM sending_at) * 1000)::float8 AS sending_ms
+  (extract(epoch FROM looked_up_at) * 1000)::float8 AS looked_up_ms, CASE WHEN sending_at IS NOT NULL THEN (
+    SELECT (extract(epoch FROM greatest(sending_at, max(a.started_at))) * 1000)::float8 FROM attempt a
+    WHERE a.operation_key = o.operation_key AND a.outcome IN ('uncertain', 'transient', 'lease_expired')
+  ) END AS sending_ms
 FROM operation o WHERE operation_key = ANY ($1::text[])`;
 
 /** Adds the operations to rows that this transaction has locked: read afterwards, they cannot be older than the lock. */
