@@ -1,5 +1,4 @@
 import type { Sql } from '#runtime';
-import { reannounceAfter } from '../store/insert-leads.js';
 
 /** Stands for every destination in the table of pauses. */
 export const allDestinations = '*';
