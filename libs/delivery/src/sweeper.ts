@@ -94,8 +94,10 @@ export class Sweeper {
       metrics.deliveries.reset();
       return { changes: [], late: 0, held: 0, more: false };
     });
-    crashPoint('swept');
-    if (swept.changes.length + swept.late > 0) this.#options.relayWake();
+    if (swept.changes.length + swept.late > 0) {
+      crashPoint('swept');
+      this.#options.relayWake();
+    }
     this.#report(swept);
     return swept.more;
   }

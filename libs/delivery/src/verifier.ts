@@ -187,8 +187,8 @@ export class Verifier {
       await settle(tx, [change], outbox);
       return { change, announced: outbox.length > 0 };
     });
-    crashPoint('verified');
     if (written === undefined) return;
+    crashPoint('verified');
     if (written.announced) relayWake();
     this.#report(written.change, target, note);
     onChange?.(afterChange(written.change));
