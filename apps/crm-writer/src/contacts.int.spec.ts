@@ -90,8 +90,12 @@ class PlainCrm {
       return;
     }
     const fields = JSON.parse(text) as Record<string, unknown>;
-    const id = method === 'PATCH' ? pathname.slice('/contacts/'.length) : `${pathname.slice(1)}-${shelf.length + 1}`;
+    const id = method === 'PATCH' ? pathname.slice('/contacts/'.length) : `${pathname.slice(1)}-${this.writes}`;
     const record = shelf.find((one) => one.id === id);
+    if (record === undefined && method === 'PATCH') {
+      response.writeHead(404).end('{}');
+      return;
+    }
     if (record === undefined) shelf.push({ id, at: performance.now(), fields });
     else Object.assign(record.fields, fields);
     if (fault === 'lost') response.destroy();
@@ -303,6 +307,20 @@ describe('two leads of one person', () => {
     await delivered(older, newer);
     expect(crm.contacts).toHaveLength(1);
     expect(crm.contacts[0]?.fields).toMatchObject({ name: 'Ada Example 50' });
+  });
+
+  it.each([false, true])('make a new contact where the known one is gone from the CRM (native idempotency: %s)', async (native) => {
+    start({ native });
+    const [first, second, third] = [lead(0), lead(50), lead(100)];
+    await arrive(first);
+    await delivered(first);
+    crm.contacts.length = 0;
+    await arrive(second);
+    await delivered(second);
+    await arrive(third);
+    await delivered(third);
+    expect(crm.contacts.map(({ fields }) => fields.name)).toEqual(['Ada Example 100']);
+    expect(new Set(crm.leads.map(({ fields }) => fields.contact_id)).size).toBe(2);
   });
 
   it('end as protected_field where one would write a field that only people may write', async () => {

@@ -41,7 +41,8 @@ export class ContactTurns<E> {
     const call = calls.find((one) => one.operation === operation);
     const answered = call === undefined || (call.verdict.state !== 'succeeded' && !call.verdict.doubtful);
     const write = { ...settledFields(work), operationKey: operation.operationKey };
-    this.#options.contacts?.settle(write, { notSent: answered && operation.sentAtMs === undefined });
+    const gone = call?.outcome.kind === 'transient' && call.outcome.gone === true;
+    this.#options.contacts?.settle(write, { notSent: answered && operation.sentAtMs === undefined, gone });
   }
 
   /** The same while the claim goes on: only where the contact is among what was written. */

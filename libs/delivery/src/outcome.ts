@@ -30,6 +30,8 @@ interface Transient extends Answer {
   code: string;
   /** The request never reached the application: no name, refused, TLS, connect timeout. */
   provablyNotExecuted: boolean;
+  /** The person's record that was to be changed is not there any more: the next attempt makes a new one. */
+  gone?: true;
 }
 
 /** It may have happened: no answer, or one that does not tell. */

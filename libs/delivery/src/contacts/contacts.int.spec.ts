@@ -7,7 +7,7 @@ import { createLogger, type Database, migrateService, newEventId, openDatabase }
 import { type TestDatabase, testDatabase } from '#testkit';
 import { deliveryDatabaseSettings, deliveryDdl } from '../ddl.js';
 import { contactBusy } from './busy.js';
-import { type Contacts, type ContactWrite, createContacts } from './contacts.js';
+import { type Contacts, type ContactWrite, createContacts, type SettleOptions } from './contacts.js';
 
 class CreateTables1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -98,7 +98,7 @@ describe('contacts', () => {
 
   const rowOf = async (): Promise<Record<string, unknown> | undefined> =>
     (await db.sql<Record<string, unknown>>('spec.row', 'SELECT * FROM contact_state', []))[0];
-  const settled = async (write: ContactWrite, options?: { notSent: boolean }): Promise<void> => {
+  const settled = async (write: ContactWrite, options?: SettleOptions): Promise<void> => {
     contacts.settle(write, options);
     for (let round = 0; round < 300 && (await rowOf())?.owner_key !== null; round++) await delay(10);
     expect((await rowOf())?.owner_key).toBeNull();
@@ -189,6 +189,17 @@ describe('contacts', () => {
     const between = await claimed(30_000, ['name', 'email', 'phone']);
     await recorded(newest, 'dead');
     expect(await contacts.acquire(between)).toMatchObject({ newer: ['name', 'email'] });
+  });
+
+  it('forgets a record that is gone at the destination, and who wrote what in it', async () => {
+    const [first, second] = [await claimed(60_000), await claimed(0)];
+    await contacts.acquire(first);
+    await recorded(first, 'succeeded', { ref: 'c-1' });
+    await settled(first);
+    expect(await contacts.acquire(second)).toEqual({ kind: 'ours', ref: 'c-1', newer: ['name', 'email'] });
+    await recorded(second, 'waiting');
+    await settled(second, { notSent: true, gone: true });
+    expect(await contacts.acquire(second)).toEqual({ kind: 'ours', ref: undefined, newer: [] });
   });
 
   it('wakes the oldest that waits when it is freed, at once and with its own bytes', async () => {

@@ -2,7 +2,7 @@ import type { Coalescer, Database, Logger } from '#runtime';
 import { DatabaseAway } from '../sql/database-away.js';
 import { Stopped } from '../sql/errors.js';
 import { sqlBatch } from '../sql/sql-batch.js';
-import { busyWaitMs, mustWaitFor } from './busy.js';
+import { busyWaitMs, mustWaitFor, type Owner } from './busy.js';
 import { countWaiting, lockOwners, type TakenRow, takeFree, takeOver } from './contact-rows.js';
 import { newerFields, rankOf } from './rank.js';
 import { type Settling, settleRows } from './settle-rows.js';
@@ -39,6 +39,8 @@ export type ContactLock = ({ kind: 'ours' } & KnownContact) | { kind: 'busy'; wa
 export interface SettleOptions {
   /** No call was made, or its answer proves that nothing was executed: the row is freed though the operation waits for another attempt. */
   notSent?: boolean;
+  /** The destination has no such record any more: what is known of it is forgotten. Goes with `notSent`. */
+  gone?: boolean;
 }
 
 /**
@@ -80,8 +82,8 @@ export function createContacts({ db, logger, wakeTopic, relayWake }: ContactsOpt
   });
   return {
     acquire,
-    settle: (write, { notSent = false } = {}) => {
-      settle({ write, notSent, wakeTopic: wakeTopic(write.destination) }).catch((error: unknown) => {
+    settle: (write, { notSent = false, gone = false } = {}) => {
+      settle({ write, notSent, gone, wakeTopic: wakeTopic(write.destination) }).catch((error: unknown) => {
         if (error instanceof Stopped) return;
         logger.warn({ err: error, operation_key: write.operationKey }, 'contact not settled; its next writer looks for itself');
       });
@@ -110,7 +112,7 @@ async function acquireBatch(db: Database, writes: readonly ContactWrite[]): Prom
 async function acquireRest(tx: Pick<Database, 'sql'>, rest: readonly ContactWrite[], locks: Map<ContactWrite, ContactLock>): Promise<void> {
   const persons = firstOfEach(rest);
   const owners = await lockOwners(tx, persons);
-  const able = persons.filter((write, index) => !mustWaitFor(owners[index], write.operationKey));
+  const able = persons.flatMap((first, index) => mayTake(rest, first, owners[index]) ?? []);
   const taken = able.length === 0 ? [] : await takeOver(tx, able);
   const rows = new Map(taken.map((row) => [`${row.destination} ${row.person_key}`, row]));
   for (const write of able) {
@@ -127,6 +129,12 @@ async function acquireRest(tx: Pick<Database, 'sql'>, rest: readonly ContactWrit
     const ahead = owner ?? { operationKey: '', state: 'in_flight', deliveryState: 'in_flight' };
     locks.set(write, { kind: 'busy', waitMs: busyWaitMs(ahead, { waiting: others, random: Math.random() }) });
   }
+}
+
+/** Of the operations of one person the one whose row it is already, else the first; nothing while another's is open. */
+function mayTake(rest: readonly ContactWrite[], first: ContactWrite, owner: Owner | undefined): ContactWrite | undefined {
+  const own = owner && rest.find((write) => write.operationKey === owner.operationKey && personOf(write) === personOf(first));
+  return own ?? (mustWaitFor(owner, first.operationKey) ? undefined : first);
 }
 
 function firstOfEach(writes: readonly ContactWrite[]): ContactWrite[] {

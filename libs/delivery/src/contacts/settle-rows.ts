@@ -7,6 +7,7 @@ export interface Settling {
   write: SettledWrite;
   /** Nothing of this claim's call was executed: the row is freed though the operation goes on. */
   notSent: boolean;
+  gone: boolean;
   wakeTopic: string;
 }
 
@@ -16,6 +17,7 @@ const columns: readonly Column<Settling>[] = [
   ['operation_key', 'text', ({ write }) => write.operationKey],
   ['attempt_id', 'uuid', ({ write }) => write.attemptId],
   ['not_sent', 'bool', ({ notSent }) => notSent],
+  ['gone', 'bool', ({ gone }) => gone],
   ['wake_topic', 'text', ({ wakeTopic }) => wakeTopic],
 ];
 
@@ -32,8 +34,9 @@ ended AS MATERIALIZED (
 ),
 freed AS (
   UPDATE contact_state c
-  SET owner_key = NULL, owner_attempt_id = NULL, owner_fields = NULL, updated_at = now, contact_ref = coalesce(i.ref, c.contact_ref),
-    fields = CASE WHEN i.succeeded THEN ${mergedFields} ELSE c.fields END
+  SET owner_key = NULL, owner_attempt_id = NULL, owner_fields = NULL, updated_at = now,
+    contact_ref = CASE WHEN i.gone AND NOT i.final THEN NULL ELSE coalesce(i.ref, c.contact_ref) END,
+    fields = CASE WHEN i.succeeded THEN ${mergedFields} WHEN i.gone AND NOT i.final THEN '{}' ELSE c.fields END
   FROM ended i, clock
   WHERE c.person_key = i.person_key AND c.destination = i.destination AND c.owner_key = i.operation_key
     AND (i.final OR (i.not_sent AND c.owner_attempt_id = i.attempt_id))

@@ -11,6 +11,8 @@ export function bearingOf(outcome: Outcome): Bearing {
     case 'permanent':
       return 'answered';
     case 'transient':
+      // A 4xx that did nothing (locked, too early, not there any more) speaks of this one request.
+      return outcome.status !== undefined && outcome.status < 500 ? 'answered' : 'failed';
     case 'uncertain':
       return 'failed';
     case 'throttled':

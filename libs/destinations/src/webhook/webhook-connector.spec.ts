@@ -53,15 +53,20 @@ describe('the webhook connector', () => {
   let requests: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
   let answer: { status: number; body: string; afterMs?: number };
 
+  /** Status of every change. */
+  let gone: number | undefined;
+
   beforeEach(async () => {
     requests = [];
+    gone = undefined;
     answer = { status: 201, body: '{"id":"rec-1"}' };
     server = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk) => (body += String(chunk)));
       request.on('end', () => {
         requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
-        setTimeout(() => response.writeHead(answer.status).end(answer.body), answer.afterMs ?? 0);
+        const status = request.method === 'PATCH' && gone !== undefined ? gone : answer.status;
+        setTimeout(() => response.writeHead(status).end(answer.body), answer.afterMs ?? 0);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -227,6 +232,28 @@ describe('the webhook connector', () => {
       expect(await connector.perform(call('contact', { pinned, contact: known(), payload: other }))).toMatchObject({
         code: 'request_changed',
       });
+    });
+
+    it.each([404, 410])('and is gone (%i) is made anew at once under the operation’s key, with every field', async (status) => {
+      gone = status;
+      expect(await connector.perform(call('contact', { contact: known(['name']) }))).toMatchObject({ kind: 'succeeded', ref: 'rec-1' });
+      expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['PATCH /crm/contacts/c%2F9', 'POST /crm/contacts']);
+      expect(requests[1]?.headers['idempotency-key']).toBe(`${event.event_id}:crm:contact`);
+      expect(sent()).toMatchObject({ name: 'Ada Example' });
+    });
+
+    it('and is gone is left to the next attempt where a repeated key makes a second record', async () => {
+      gone = 404;
+      const careful = newConnector({ ...config, nativeIdempotency: false });
+      expect(await careful.perform(call('contact', { contact: known() }))).toEqual({
+        kind: 'transient',
+        code: 'contact_gone',
+        provablyNotExecuted: true,
+        gone: true,
+        status: 404,
+      });
+      await careful.close();
+      expect(requests).toHaveLength(1);
     });
 
     it('is posted like a new one where the site file does not say how it is changed', async () => {

@@ -26,6 +26,8 @@ interface Request {
   body: WebhookBody;
   /** It writes over a record that is there already. */
   changes: boolean;
+  /** The record is named by its id. */
+  known: boolean;
 }
 
 /**
@@ -76,7 +78,29 @@ export class WebhookConnector implements Connector {
     }
     const written = firstWritten(request.body, this.#config.protectedFields);
     if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
+    const startedAt = performance.now();
     const result = await this.#send(call, request);
+    if (request.known && isGone(result)) {
+      const leftMs = call.timeoutMs - (performance.now() - startedAt);
+      return this.#anew(call, full, { requestHash, leftMs });
+    }
+    return this.#read(call, result, requestHash);
+  }
+
+  /**
+   * The person's record was deleted there, or merged into another. With a key the call to make a new one may follow at once; without it the
+   * attempt ends here, so that the next one is marked as a call that makes a record.
+   */
+  async #anew(call: OperationCall, full: WebhookBody, { requestHash, leftMs }: { requestHash: string; leftMs: number }): Promise<Outcome> {
+    const written = firstWritten(full, this.#config.protectedFields);
+    if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
+    if (!this.#config.nativeIdempotency || leftMs < 1)
+      return { kind: 'transient', code: 'contact_gone', provablyNotExecuted: true, gone: true, status: 404 };
+    const request = this.#request({ ...call, contact: undefined }, full);
+    return this.#read(call, await this.#send({ ...call, timeoutMs: leftMs }, request), requestHash);
+  }
+
+  #read(call: OperationCall, result: HttpResult, requestHash: string): Outcome {
     const pin = result.kind === 'not_sent' ? {} : { requestHash, mappingVersion };
     const { errors, lookup } = this.#config;
     const canLookUp = Object.hasOwn(lookup, call.kind);
@@ -108,10 +132,10 @@ export class WebhookConnector implements Connector {
     const update = this.#config.updates[kind];
     const body = withoutNewer(full, contact?.newer ?? []);
     if (contact?.ref !== undefined && update !== undefined) {
-      return { method: update.method, path: updatePath(update.path, contact.ref), body, changes: true };
+      return { method: update.method, path: updatePath(update.path, contact.ref), body, changes: true, known: true };
     }
     const changes = contact !== undefined && contact.newer.length > 0;
-    return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, changes };
+    return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, changes, known: false };
   }
 
   #send(call: OperationCall, { method, path, body: fields, changes }: Request): Promise<HttpResult> {
@@ -139,6 +163,10 @@ export class WebhookConnector implements Connector {
     const signature = this.#signer.sign(id, seconds, body);
     return ['webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', signature];
   }
+}
+
+function isGone(result: HttpResult): boolean {
+  return result.kind === 'answered' && (result.status === 404 || result.status === 410);
 }
 
 function traceHeaders(trace: OperationCall['trace'] | undefined): string[] {
