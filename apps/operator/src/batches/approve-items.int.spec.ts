@@ -182,6 +182,18 @@ describe('an approval', () => {
     expect(await sql('SELECT FROM replay_batch')).toEqual([]);
   });
 
+  it('finds the oldest among many thousand open letters', async () => {
+    const { lead } = await dead({ submitted_at: new Date(Date.now() - 5 * 3_600_000) });
+    await sql(`INSERT INTO dead_letter SELECT gen_random_uuid(), 'other:' || n, state, service, gen_random_uuid(), destination, lead_ref,
+        organization, source, form, campaign, submission_ref, policy, test, operation_key, operation_kind, endpoint, class, code, status,
+        reference, attempts, provider_request_id, traceparent, tracestate, submitted_at + n * interval '1 millisecond', first_seen_at,
+        deadline_at, dead_at, received_at, owner, disposition, respond_by, delete_after, operations, history, found_by, topic, partition,
+        record_offset, origin_topic, origin_partition, origin_offset, record_key, event, closed_at, closed_as, checked_at
+      FROM dead_letter, generate_series(1, 20000) AS n`);
+    const approval = await approve({ max: 1 });
+    expect(approval.items.map(({ event_id }) => event_id)).toEqual([lead.event_id]);
+  });
+
   it('selects by class and by event id', async () => {
     await dead({}, 'permanent');
     const { lead } = await dead({}, 'auth');

@@ -27,19 +27,22 @@ export interface CandidateRow {
   has_open_item: boolean;
 }
 
-const columns = `d.dead_letter_id, d.event_id, d.destination, d.service, d.class, d.policy, d.submitted_at, d.deadline_at, d.traceparent,
-  d.tracestate, d.origin_topic, d.origin_partition, d.origin_offset, d.record_key, d.event`;
-
-/** Oldest submission first; of a delivery with several open letters the newest counts. Those with an open item come last. */
+/**
+ * Oldest submission first; of a delivery with several open letters the newest counts. Those with an open item come last. Records are read of
+ * the chosen ones alone: there may be a hundred thousand open letters after a bad night.
+ */
 const sql = `
-SELECT * FROM (
-  SELECT DISTINCT ON (d.event_id, d.destination) ${columns}, EXISTS (
-    SELECT FROM replay_item i WHERE i.event_id = d.event_id AND i.destination = d.destination AND i.state = 'open') AS has_open_item
-  FROM dead_letter d
-  WHERE d.state = 'open' AND d.event_id IS NOT NULL AND d.destination IS NOT NULL
-    AND ($1::text IS NULL OR d.destination = $1) AND ($2::text IS NULL OR d.class = $2) AND ($3::uuid[] IS NULL OR d.event_id = ANY ($3))
-  ORDER BY d.event_id, d.destination, d.dead_at DESC
-) newest ORDER BY has_open_item, submitted_at NULLS LAST, dead_letter_id LIMIT $4`;
+SELECT d.dead_letter_id, d.event_id, d.destination, d.service, d.class, d.policy, d.submitted_at, d.deadline_at, d.traceparent, d.tracestate,
+  d.origin_topic, d.origin_partition, d.origin_offset, d.record_key, d.event, chosen.has_open_item
+FROM (
+  SELECT dead_letter_id, submitted_at, has_open_item FROM (
+    SELECT DISTINCT ON (l.event_id, l.destination) l.dead_letter_id, l.submitted_at, i.item_id IS NOT NULL AS has_open_item
+    FROM dead_letter l LEFT JOIN replay_item i ON i.event_id = l.event_id AND i.destination = l.destination AND i.state = 'open'
+    WHERE l.state = 'open' AND l.event_id IS NOT NULL AND l.destination IS NOT NULL
+      AND ($1::text IS NULL OR l.destination = $1) AND ($2::text IS NULL OR l.class = $2) AND ($3::uuid[] IS NULL OR l.event_id = ANY ($3))
+    ORDER BY l.event_id, l.destination, l.dead_at DESC
+  ) newest ORDER BY has_open_item, submitted_at NULLS LAST, dead_letter_id LIMIT $4
+) chosen JOIN dead_letter d USING (dead_letter_id) ORDER BY chosen.has_open_item, d.submitted_at NULLS LAST, d.dead_letter_id`;
 
 /** The first `maximum` dead letters of a selection. */
 export function findCandidates(db: Sql, selection: Selection, maximum: number): Promise<CandidateRow[]> {
