@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#runtime';
 import type { Outcome } from '../outcome.js';
 import { AuthJudge } from './auth-judge.js';
@@ -28,6 +29,9 @@ export interface SharedControlOptions {
 const sameEndMs = 250;
 /** Calls whose end was never reported: the oldest are forgotten. */
 const mostCalls = 10_000;
+
+/** What is not told by then is not told: a lease runs out by itself. */
+const longestStopMs = 2_000;
 
 interface Call {
   /** Counts the pauses this process has seen: a call made before one says nothing about what came after. */
@@ -139,8 +143,8 @@ export class SharedControl implements DestinationControl {
     clearTimeout(this.#timer);
     this.#purse?.stop();
     this.#reports.end();
-    await this.#prober.stop();
-    await this.#link.stop();
+    await Promise.race([this.#prober.stop().then(() => this.#link.flush()), delay(longestStopMs, undefined, { ref: false })]);
+    await this.#link.leave();
   }
 
   #newPurse({ store, destination, policy }: SharedControlOptions): QuotaPurse | undefined {

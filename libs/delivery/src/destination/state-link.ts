@@ -57,8 +57,8 @@ export class StateLink {
     });
   }
 
-  async stop(): Promise<void> {
-    await this.flush();
+  /** Reads no more. */
+  async leave(): Promise<void> {
     await this.#leave?.();
   }
 

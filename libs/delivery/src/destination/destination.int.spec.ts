@@ -1,0 +1,377 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { createLogger, type Database, DatabaseUnavailable, metricsText, migrateService, openDatabase } from '#runtime';
+import { eventually, type TestDatabase, testDatabase } from '#testkit';
+import type { Outcome } from '../outcome.js';
+import { commandDestination, destinationsToProbe, heldDestinations, holdDestination, releaseDestination } from './commands.js';
+import type { DestinationControl, DestinationControlOptions, DestinationPolicy, Mode } from './control.js';
+import { createDestinationControl } from './create-control.js';
+import { destinationDdl } from './ddl.js';
+import { destinationsRoute } from './destinations-route.js';
+import { bucketOf, draw } from './quota-bucket.js';
+import { drawTokens, ensureRows, readRows } from './state-sql.js';
+
+const policy: DestinationPolicy = {
+  concurrency: 20,
+  breaker: { window: 20, minimum: 5, ratio: 0.9, coolDownMs: 15_000, longestCoolDownMs: 60_000 },
+  retryBudget: 0.2,
+  backoff: { baseMs: 15_000, capMs: 300_000 },
+};
+const ok: Outcome = { kind: 'succeeded', ref: 'r', status: 200 };
+const unavailable: Outcome = { kind: 'uncertain', code: 'http_503', status: 503 };
+const refused: Outcome = { kind: 'transient', code: 'connect_refused', provablyNotExecuted: true };
+const invalid: Outcome = { kind: 'permanent', class: 'permanent', code: 'http_422', status: 422 };
+const logger = createLogger('spec', 'silent');
+
+class CreateDestinations1764374400000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(destinationDdl);
+  }
+
+  async down(): Promise<void> {}
+}
+
+// Statements, polls and pauses are real; the machine may be busy.
+jest.setTimeout(60_000);
+
+let fresh: TestDatabase;
+let owner: pg.Client;
+/** One for each process. */
+let databases: Database[] = [];
+let destination = '';
+let advancedMs = 0;
+const controls: DestinationControl[] = [];
+
+beforeAll(async () => {
+  fresh = await testDatabase('destination');
+  await migrateService({ url: fresh.url, service: 'crm-writer', migrations: [CreateDestinations1764374400000] });
+  const open = () =>
+    openDatabase({ url: fresh.url, role: 'ld_crm_writer', schema: 'crm_writer', applicationName: 'destination-spec', poolSize: 3 });
+  databases = [await open(), await open()];
+  owner = new pg.Client({ connectionString: fresh.url });
+  await owner.connect();
+});
+beforeEach(() => {
+  destination = `crm-${randomUUID()}`;
+});
+afterEach(async () => {
+  await Promise.all(controls.splice(0).map((control) => control.stop()));
+});
+afterAll(async () => {
+  await owner.end();
+  await Promise.all(databases.map((db) => db.close()));
+  await fresh.drop();
+});
+
+/** Sets the schema's clock further ahead of the real one. */
+async function advance(ms: number): Promise<void> {
+  advancedMs += ms;
+  await owner.query(`CREATE OR REPLACE FUNCTION crm_writer.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
+    AS $$ SELECT clock_timestamp() + interval '${advancedMs} milliseconds' $$`);
+}
+
+async function start(index: 0 | 1, more: Partial<DestinationControlOptions> = {}): Promise<DestinationControl> {
+  const control = createDestinationControl({ db: databases[index] as Database, destination, policy, logger, url: fresh.url, ...more });
+  controls.push(control);
+  await control.start();
+  return control;
+}
+
+const startBoth = (more: Partial<DestinationControlOptions> = {}) => Promise.all([start(0, more), start(1, more)]);
+
+let leads = 0;
+const newLead = () => `${randomUUID()}:${destination}:lead-${leads++}`;
+
+/** One whole call; an answer takes a moment. */
+async function call(control: DestinationControl, answer: () => Outcome | Promise<Outcome>, operationKey = newLead()): Promise<string> {
+  const { kind } = control.admit({ operationKey, retry: false });
+  if (kind === 'go') control.report({ operationKey, outcome: await answer() });
+  return kind;
+}
+
+const failUntilBlocked = async (control: DestinationControl) => {
+  for (let n = 0; n < 2; n++) await call(control, () => refused);
+  expect(control.mode).toBe('blocked');
+};
+/** What one process learns the others know within five seconds, or they send nothing any more. */
+const mode = (control: DestinationControl, wanted: Mode) =>
+  eventually(`mode ${wanted}`, () => control.mode === wanted, { everyMs: 5, timeoutMs: 5_000 });
+const row = async () => (await readRows(databases[0] as Database, [destination])).get(destination)?.state;
+
+/** Sends whatever both may send until told to stop. `answer` is asked as the request arrives. */
+function pump(both: readonly DestinationControl[], answer: () => Outcome): () => Promise<void> {
+  const stop = new AbortController();
+  const running = both.map(async (control) => {
+    while (!stop.signal.aborted) {
+      for (let n = control.limit(); n > 0; n--) {
+        void call(control, async () => {
+          const outcome = answer();
+          await delay(5);
+          return outcome;
+        });
+      }
+      await delay(10);
+    }
+  });
+  return async () => {
+    stop.abort();
+    await Promise.all(running);
+    await delay(20);
+  };
+}
+
+describe('two processes that send to one destination', () => {
+  it('are both blocked when one of them sees it fail', async () => {
+    const [one, two] = await startBoth();
+    expect([one.mode, two.mode]).toEqual(['flowing', 'flowing']);
+    for (let n = 0; n < 5; n++) await call(one, () => unavailable);
+    expect([one.mode, one.reason]).toEqual(['blocked', 'failing']);
+    await mode(two, 'blocked');
+    expect(two.reason).toBe('failing');
+    expect(await metricsText()).toContain(`leads_circuit_open{destination="${destination}"} 1`);
+  });
+
+  it('find out by themselves where notifications do not arrive', async () => {
+    const one = await start(0);
+    const two = await start(1, { db: dyingDatabase(databases[1] as Database), url: undefined });
+    await failUntilBlocked(one);
+    await mode(two, 'blocked');
+    expect(two.reason).toBe('failing');
+  });
+
+  it('case 16: send one request in each time a destination throttles, beyond what was in flight', async () => {
+    const both = await startBoth();
+    const windowMs = 1_500;
+    let openAgainMs = 0;
+    const windows: number[] = [];
+    let flowing = true;
+    const answer = (): Outcome => {
+      const nowMs = performance.now();
+      if (flowing) return ok;
+      if (nowMs >= openAgainMs) {
+        openAgainMs = nowMs + windowMs;
+        windows.push(0);
+      }
+      windows[windows.length - 1] = (windows.at(-1) ?? 0) + 1;
+      return { kind: 'throttled', code: 'http_429', status: 429, afterMs: openAgainMs - nowMs };
+    };
+    const stop = pump(both, answer);
+    await delay(200);
+    flowing = false;
+    await eventually('four windows', () => windows.length === 5);
+    await stop();
+    const [first, ...rest] = windows;
+    expect(first).toBeLessThanOrEqual(2 * policy.concurrency);
+    expect(rest).toEqual([1, 1, 1, 1]);
+    expect(both.map(({ reason }) => reason)).toEqual(['throttled', 'throttled']);
+  });
+
+  it('make three probes in a cool-down at most, each with another lead, and wait longer each time', async () => {
+    const both = await startBoth();
+    await failUntilBlocked(both[0]);
+    await mode(both[1], 'blocked');
+    const probes: string[] = [];
+    const limits: number[] = [];
+    const waiting = Array.from({ length: 6 }, newLead);
+    for (const expected of [2, 3, 4]) {
+      const { block } = (await row()) ?? {};
+      const { nowMs } = (await readRows(databases[0] as Database, [destination])).get(destination) ?? { nowMs: 0 };
+      limits.push(Math.round(((block?.openAtMs ?? 0) - nowMs) / 1_000));
+      await advance((block?.openAtMs ?? 0) - nowMs);
+      const before = probes.length;
+      await eventually('the next cool-down', async () => {
+        for (const control of both)
+          for (const lead of waiting) if ((await call(control, () => unavailable, lead)) === 'go') probes.push(lead);
+        return (await row())?.coolDowns === expected;
+      });
+      expect(probes.length - before).toBe(1);
+    }
+    expect(new Set(probes).size).toBe(3);
+    expect(limits[0]).toBeLessThanOrEqual(18);
+    expect(limits[1]).toBeGreaterThanOrEqual(28);
+    expect(limits[2]).toBeGreaterThanOrEqual(58);
+  });
+
+  it('ramp together after two leads were answered', async () => {
+    const both = await startBoth();
+    await failUntilBlocked(both[0]);
+    await advance(20_000);
+    const answered: number[] = [0, 0];
+    let largest = 0;
+    await eventually('the ramp', async () => {
+      for (const [index, control] of both.entries())
+        if ((await call(control, () => ok)) === 'go') answered[index] = (answered[index] ?? 0) + 1;
+      return both.some((control) => control.mode === 'ramping');
+    });
+    expect((answered[0] ?? 0) + (answered[1] ?? 0)).toBeGreaterThanOrEqual(2);
+    await Promise.all(both.map((control) => mode(control, 'ramping')));
+    for (const control of both) largest = Math.max(largest, control.limit());
+    expect(largest).toBeLessThanOrEqual(policy.concurrency / 2);
+    await advance(4_000);
+    await Promise.all(both.map((control) => mode(control, 'flowing')));
+    expect(both.map((control) => control.limit())).toEqual([20, 20]);
+  });
+
+  it('take over the probe of a process that died with it', async () => {
+    const dying = dyingDatabase(databases[1] as Database);
+    const one = await start(0);
+    const two = await start(1, { db: dying });
+    await failUntilBlocked(one);
+    await mode(two, 'blocked');
+    await advance(20_000);
+    await eventually('the second one probes', async () => {
+      if (two.mode !== 'probing') return false;
+      return two.admit({ operationKey: newLead(), retry: false }).kind === 'go';
+    });
+    dying.dead = true;
+    await delay(1_200);
+    expect(one.mode).toBe('blocked');
+    await advance(10_000);
+    await mode(one, 'probing');
+    await eventually('the dead one knows nothing any more', () => two.mode === 'blocked' && two.reason === undefined);
+  });
+
+  it('keep to a quota together', async () => {
+    const quota = { requests: 40, perMs: 1_000 };
+    const both = await startBoth({ policy: { ...policy, quota } });
+    const atMs: number[] = [];
+    const stop = pump(both, () => {
+      atMs.push(performance.now());
+      return ok;
+    });
+    await delay(4_000);
+    await stop();
+    const most = Math.max(...atMs.map((from) => atMs.filter((at) => at >= from && at < from + 950).length));
+    expect(most).toBeLessThanOrEqual(40);
+    expect(atMs.length).toBeGreaterThan(100);
+  });
+
+  it('both stop within five seconds of a hold, and only a person releases it', async () => {
+    const [one, two] = await startBoth();
+    await holdDestination(databases[0] as Database, { destination, by: 'ada', reason: 'moving the CRM' });
+    await Promise.all([mode(one, 'blocked'), mode(two, 'blocked')]);
+    expect([one.reason, two.reason]).toEqual(['hold', 'hold']);
+    expect(await heldDestinations(databases[0] as Database)).toContain(destination);
+    await advance(3_600_000);
+    await delay(1_200);
+    expect(two.mode).toBe('blocked');
+    const { items } = await destinationsRoute(databases[0] as Database)();
+    const item = items.find((one) => one.destination === destination);
+    expect(item).toMatchObject({ mode: 'blocked', reason: 'hold', hold: { by: 'ada', reason: 'moving the CRM' }, cool_downs: 0 });
+    expect(Date.parse(item?.as_of ?? '')).toBeGreaterThan(Date.now() + 3_000_000);
+    await releaseDestination(databases[1] as Database, { destination, by: 'ada' });
+    await Promise.all([mode(one, 'ramping'), mode(two, 'ramping')]);
+    expect(await heldDestinations(databases[0] as Database)).not.toContain(destination);
+  });
+
+  it('ask the check call before they believe that nobody may call, and go on when it passes', async () => {
+    let valid = true;
+    let checks = 0;
+    const check = async () => {
+      checks++;
+      await delay(20);
+      return { ok: valid };
+    };
+    const [one, two] = await startBoth({ check });
+    const unauthorized = (): Outcome => ({ kind: 'auth', code: 'http_401', status: 401 });
+    await call(one, unauthorized);
+    await delay(100);
+    expect([one.mode, checks]).toEqual(['flowing', 1]);
+    valid = false;
+    await Promise.all(Array.from({ length: 10 }, () => call(one, unauthorized)));
+    await mode(two, 'blocked');
+    expect([two.reason, checks <= 4]).toEqual(['auth', true]);
+    expect(await heldDestinations(databases[0] as Database)).toContain(destination);
+    valid = true;
+    const before = checks;
+    await advance(20_000);
+    expect(await destinationsToProbe(databases[0] as Database)).toContain(destination);
+    await Promise.all([mode(one, 'ramping'), mode(two, 'ramping')]);
+    expect(checks).toBe(before + 1);
+    expect(await heldDestinations(databases[0] as Database)).not.toContain(destination);
+  });
+
+  it('are not stopped by leads that are refused', async () => {
+    const both = await startBoth();
+    let answered = 0;
+    const stop = pump(both, () => (answered++ % 2 === 0 ? invalid : ok));
+    await eventually('500 answers', () => answered > 500);
+    await stop();
+    expect(both.map((control) => control.mode)).toEqual(['flowing', 'flowing']);
+    expect(await row()).toMatchObject({ version: 1 });
+  });
+
+  it('send nothing once the database has been away for five seconds', async () => {
+    const dying = dyingDatabase(databases[1] as Database);
+    const control = await start(1, { db: dying });
+    dying.refusing = true;
+    await delay(3_000);
+    expect(control.mode).toBe('flowing');
+    await eventually('it is blocked', () => control.mode === 'blocked', { timeoutMs: 4_000 });
+    expect([control.reason, control.limit()]).toEqual([undefined, 0]);
+    dying.refusing = false;
+    await mode(control, 'flowing');
+  });
+});
+
+describe('the row of a destination', () => {
+  it('draws tokens as the bucket is declared', async () => {
+    const [db] = databases as [Database];
+    await ensureRows(db, [destination]);
+    const bucket = bucketOf({ requests: 50, perMs: 60_000 });
+    let held: { level: number; atMs: number } | undefined;
+    for (let n = 0; n < 40; n++) {
+      const wanted = { want: (n * 7) % 5, owed: n % 11 === 0 ? 2 : 0 };
+      await advance((n * 1_237) % 4_000);
+      const drawn = await drawTokens(db, destination, { ...wanted, bucket });
+      const { rows } = await owner.query<{ at: number; level: number }>(
+        `SELECT extract(epoch FROM quota_at)::float8 * 1000 AS at, quota_tokens AS level FROM crm_writer.destination_state WHERE destination = $1`,
+        [destination],
+      );
+      const { at, level } = rows[0] ?? { at: 0, level: 0 };
+      const expected = draw(bucket, held && { level: held.level, sinceMs: at - held.atMs }, wanted);
+      expect(drawn.granted).toBe(expected.granted);
+      expect(level).toBeCloseTo(expected.level, 3);
+      expect(drawn.waitMs).toBeCloseTo(expected.waitMs, 0);
+      held = { level, atMs: at };
+    }
+  });
+
+  it('loses no command, however many change it at once', async () => {
+    const commands = Array.from({ length: 12 }, (_, n) =>
+      commandDestination(databases[n % 2] as Database, { command: 'hold', destination, by: `ada-${n}`, reason: 'x' }),
+    );
+    expect(await Promise.all(commands)).toHaveLength(12);
+    expect(await row()).toMatchObject({ version: 13, hold: { reason: 'x' } });
+    const released = await commandDestination(databases[0] as Database, { command: 'release', destination, by: 'ada' });
+    expect(released).toEqual({ destination, held: false });
+  });
+
+  it('is made again when it was removed', async () => {
+    const control = await start(0);
+    await owner.query('DELETE FROM crm_writer.destination_state WHERE destination = $1', [destination]);
+    await eventually('the row is back', row);
+    expect(control.mode).toBe('flowing');
+    await failUntilBlocked(control);
+    await eventually('it is told', async () => (await row())?.block?.reason === 'failing');
+  });
+});
+
+/** A database that can die with its process (nothing ever answers again), or refuse for a while. */
+function dyingDatabase(inner: Database): Database & { dead: boolean; refusing: boolean } {
+  const dying = {
+    ...inner,
+    dead: false,
+    refusing: false,
+    sql: async <R>(name: string, text: string, values: readonly unknown[]): Promise<R[]> => {
+      if (dying.dead) return new Promise(() => {});
+      if (dying.refusing) throw new DatabaseUnavailable('spec');
+      const rows = await inner.sql<R>(name, text, values);
+      return dying.dead ? new Promise(() => {}) : rows;
+    },
+  };
+  return dying;
+}
