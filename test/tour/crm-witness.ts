@@ -16,6 +16,11 @@ export class CrmWitness {
     return (await ask<Record<string, number>>(`${this.url}/control/hits`))[name] ?? 0;
   }
 
+  /** Of those, the answers that nobody heard: whoever asked was gone. */
+  unheard(name: string): Promise<number> {
+    return this.hits(`${name}:unheard`);
+  }
+
   /** Requests that asked for this lead to be written, whatever became of them. */
   async requests(eventId: string): Promise<number> {
     return (await ask<{ lead: number }>(`${this.url}/calls?external_id=${encodeURIComponent(eventId)}`)).lead;

@@ -62,7 +62,7 @@ export async function readRequests(world: World, form: Form, leads: readonly Lea
 export async function reaches(what: string, count: () => Promise<number>, least = 1, limitMs = 15_000): Promise<number> {
   const giveUpAt = performance.now() + limitMs;
   for (;;) {
-    const now = await count();
+    const now = await count().catch(() => 0);
     if (now >= least) return now;
     if (performance.now() > giveUpAt) throw new Error(`waited ${limitMs / 1_000} s in vain for ${least} × ${what} (got ${now})`);
     await pause(50);

@@ -53,7 +53,7 @@ export async function openNaiveWorld(crashRows: readonly string[]): Promise<Worl
         Object.entries(routes).map(([form, { destination }]) => [form, { destination, url: urls[form as keyof typeof urls] }]),
       ),
       chatUrl: `${sandboxUrl}/chat/bot1:naive/sendMessage`,
-      timeoutMs: 2_000,
+      timeoutMs: 3_000,
       pauseMs: 200,
     },
     join(logs, 'naive-writer.log'),
@@ -137,6 +137,10 @@ class NaiveWorld implements World {
   deleteRecords = () => without('topic');
   repeatLastRecord = () => without('topic');
   encode = () => Buffer.alloc(0);
+
+  turnBeforeKill(row: string): Promise<void> {
+    return this.sharedKill.turn(row);
+  }
 
   killTogether(row: string): Promise<void> {
     return this.sharedKill.ready(row);

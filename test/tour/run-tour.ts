@@ -21,6 +21,8 @@ export interface TourListener {
 
 const usualLimitMs = 60_000;
 const betweenReadingsMs = 250;
+/** For the second reading: a state may be told late, a second effect never goes away. */
+const againLimitMs = 5_000;
 
 /** What a row came to that could not be run: never green, whatever is expected. */
 const notRun = (error: unknown): Facts => ({ not_run: error instanceof Error ? error.message : String(error) });
@@ -44,7 +46,8 @@ export async function runTour(world: World, rows: readonly TourRow[], listener: 
   await inTurn('freeze');
   await inTurn('period');
   // A naive writer remembers nothing from before the kill; its earlier rows are judged by what they were then.
-  for (const row of world.against === 'naive' ? [] : rows) await readAgain(row, underWay.get(row.id), results);
+  const limitMs = Math.min(againLimitMs, world.patienceMs ?? againLimitMs);
+  for (const row of world.against === 'naive' ? [] : rows) await readAgain({ row, begun: underWay.get(row.id), results, limitMs });
   return rows.map((row) => results.get(row.id) as RowResult);
 }
 
@@ -90,10 +93,17 @@ async function readUntil(begun: UnderWay, expected: Facts, limitMs: number): Pro
   return last.facts;
 }
 
-async function readAgain(row: TourRow, begun: UnderWay | undefined, results: Map<RowId, RowResult>): Promise<void> {
+interface Again {
+  row: TourRow;
+  begun: UnderWay | undefined;
+  results: Map<RowId, RowResult>;
+  limitMs: number;
+}
+
+async function readAgain({ row, begun, results, limitMs }: Again): Promise<void> {
   const before = results.get(row.id);
   if (begun === undefined || before === undefined || !before.ok) return;
-  const now = await begun.read().catch(notRun);
+  const now = await readUntil(begun, row.expected, limitMs).catch(notRun);
   if (equalFacts(row.expected, now)) return;
   results.set(row.id, { ...before, actual: { ...now, earlier: showFacts(before.actual) }, ok: false });
 }

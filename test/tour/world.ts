@@ -39,7 +39,7 @@ export interface RecordedCall {
   outcome: string;
   code?: string | null;
   status?: number | null;
-  late?: boolean;
+  duration_ms?: number | null;
 }
 
 export interface BalanceReport {
@@ -65,7 +65,7 @@ export interface World {
   /** Every lead that was answered 202, once each, with what was sent. */
   readonly accepted: readonly (Lead & { sent: NewLead })[];
   post(lead: NewLead): Promise<IntakeAnswer>;
-  /** Undefined: not known. */
+  /** Undefined: not known. Throws while the state cannot be told: ask again. */
   journey(by: { eventId: string } | { sourceEventId: string }): Promise<Journey | undefined>;
   crm(name: CrmName): CrmWitness;
   /** Messages in the sales chat that name the lead. */
@@ -86,6 +86,8 @@ export interface World {
   deleteRecords(topic: string): Promise<number>;
   /** Produces the last record of the topic once more, byte for byte; gives how many of that topic the group has consumed beyond it. */
   repeatLastRecord(topic: string, group: string): Promise<() => Promise<number>>;
+  /** Resolves when the fault of this row, which lasts only seconds, has to begin for the shared kill to meet it. */
+  turnBeforeKill(row: string): Promise<void>;
   /** Every row that takes part says when it is ready to be hit; the last one lets the kill happen. Resolves after it. */
   killTogether(row: string): Promise<void>;
   /** The row will not come to the kill: the others need not wait for it. */

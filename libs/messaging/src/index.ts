@@ -8,6 +8,7 @@ export type { ConsumedRecord, Receipt } from './consumer/record.js';
 export { createKafka } from './kafka/create-kafka.js';
 export { BrokersUnavailable, ProduceRefused, UnsupportedBroker } from './kafka/errors.js';
 export { type KafkaVariables, kafkaSettings } from './kafka/kafka-settings.js';
+export { applyPatches } from './kafka/patches/apply-patches.js';
 export type {
   AdminPort,
   GroupDescription,

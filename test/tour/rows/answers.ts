@@ -50,9 +50,9 @@ export const answerRows: TourRow[] = [
   }),
   answerRow({
     id: 'slow-response',
-    fault: 'the CRM takes 1.5 s, within the limit of 2 s',
+    fault: 'the CRM takes 2 s, within the limit of 3 s',
     form: 'tour-crm',
-    faults: [once({ latencyMs: 1_500 })],
+    faults: [once({ latencyMs: 2_000 })],
     expected: { outcome: 'delivered', records: 1, requests: 1 },
   }),
   answerRow({
@@ -66,7 +66,7 @@ export const answerRows: TourRow[] = [
     id: 'late-response',
     fault: 'the CRM writes the lead and answers after we gave up',
     form: 'tour-crm',
-    faults: [once({ latencyMs: 3_500 })],
+    faults: [once({ latencyMs: 4_500 })],
     expected: { outcome: 'delivered', records: 1, requests: 1 },
   }),
   answerRow({
@@ -126,7 +126,7 @@ export const answerRows: TourRow[] = [
     id: 'unverified-write',
     lane: 'leads',
     fault: 'the CRM never answers, and cannot be asked what it holds',
-    expected: { outcome: 'uncertain', records: 1, requests: 1, dead_letter: 'unverified_write' },
+    expected: { outcome: 'uncertain (unverified_write)', records: 1, requests: 1, dead_letter: 'unverified_write' },
     async begin({ world, campaign, rule, ...scene }) {
       const crm = world.crm('blind');
       await crm.rule({ name: rule, operation: 'lead', campaign, times: 1, hang: true });

@@ -61,8 +61,8 @@ export const networkRows: TourRow[] = [
       }
     },
   },
-  neverReached({ id: 'dns-delay', fault: 'the name of the CRM cannot be resolved until the deadline (20 s)' }, 'tour-dns'),
-  neverReached({ id: 'tls-delay', fault: 'the TLS handshake never ends, until the deadline (20 s)' }, 'tour-tls'),
+  neverReached({ id: 'dns-delay', fault: 'the name of the CRM cannot be resolved while the lead is of use (20 s)' }, 'tour-dns'),
+  neverReached({ id: 'tls-delay', fault: 'the TLS handshake never ends, while the lead is of use (20 s)' }, 'tour-tls'),
   {
     id: 'rate-limit',
     lane: 'door',

@@ -9,20 +9,27 @@ interface Compared {
   records: number;
 }
 
+/** Leads asked about at the same time. */
+const atOnce = 10;
+
 const isForm = (form: string): form is Form => Object.hasOwn(routes, form);
 
 /** Every lead of the tour as lead delivery says and as the CRMs hold it. */
 async function compare(world: World): Promise<Compared[]> {
   const records = new Map<CrmName, Map<string, number>>();
   for (const name of ['crm', 'tour', 'door', 'blind'] as const) records.set(name, await world.crm(name).recordCounts());
-  const compared = world.accepted.map(async ({ eventId, sent }): Promise<Compared[]> => {
+  const one = async ({ eventId, sent }: World['accepted'][number]): Promise<Compared[]> => {
     if (!isForm(sent.form)) return [];
     const { crm, destination } = routes[sent.form];
     const journey = await world.journey({ eventId });
     const state = journey?.deliveries.find((one) => one.destination === destination)?.state ?? 'not known';
     return [{ row: rowOf(world, sent.campaign), state, records: records.get(crm)?.get(eventId) ?? 0 }];
-  });
-  return (await Promise.all(compared)).flat();
+  };
+  const compared: Compared[] = [];
+  for (let at = 0; at < world.accepted.length; at += atOnce) {
+    compared.push(...(await Promise.all(world.accepted.slice(at, at + atOnce).map(one))).flat());
+  }
+  return compared;
 }
 
 /** Campaigns are `<run>-<row>` and `<run>-<row>-v<n>`. */

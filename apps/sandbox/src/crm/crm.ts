@@ -110,8 +110,9 @@ export class Crm implements Witness {
     const refused = this.unsigned(call) ?? this.refusal({ kind, key, call, id }, body);
     const commit = (): Answer => refused ?? this.commit({ kind, key, call, id }, switches);
     const pretend = (): Answer => refused ?? { status: id === undefined ? 201 : 200, body: { id: id ?? this.store.nextId(kind) } };
-    const finished = (): void => {
+    const finished = (status: number | undefined): void => {
       this.inFlight -= 1;
+      if (status === undefined) this.rules.unheard(fault);
     };
     carryOut(exchange, fault, { ...this.work(commit, pretend), finished });
   }

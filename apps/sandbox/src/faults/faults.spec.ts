@@ -62,6 +62,17 @@ describe('rules of the sandbox', () => {
     expect((await postLead(idB)).status).toBe(502);
   });
 
+  it('counts the answers that nobody heard', async () => {
+    await rule({ name: 'slow', times: 2, latencyMs: 150 });
+    await postLead(idA);
+    const abort = AbortSignal.timeout(40);
+    const sent = fetch(`${sandbox.url}/crm/leads`, { method: 'POST', body: JSON.stringify({ external_id: idB }), signal: abort });
+    expect(await failureOf(sent)).toBe('TimeoutError');
+    const hits = async () => (await sandbox.call('GET /crm/control/hits')).body as Record<string, number>;
+    while ((await hits())['slow:unheard'] === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await hits()).toEqual({ slow: 2, 'slow:unheard': 1 });
+  });
+
   it('keeps the rules and records of every other CRM apart', async () => {
     await sandbox.call('POST /crm-other/control', { status: 503 });
     expect((await sandbox.call('POST /crm-other/leads', { external_id: idA })).status).toBe(503);

@@ -37,7 +37,12 @@ export class RuleBook {
     this.entries = name === undefined ? [] : this.entries.filter(({ rule }) => rule.name !== name);
   }
 
-  /** How many requests each named rule was carried out on; kept when rules run out or are cleared. */
+  /** A request that the rule was carried out on never got its answer: whoever asked was gone, or the rule wanted it so. */
+  unheard(rule: Rule | undefined): void {
+    if (rule?.name !== undefined) this.count(`${rule.name}:unheard`);
+  }
+
+  /** How many requests each named rule was carried out on, and under `NAME:unheard` how many of those never got an answer; kept when rules run out or are cleared. */
   hits(): Record<string, number> {
     return Object.fromEntries(this.used);
   }
@@ -63,11 +68,15 @@ export class RuleBook {
     return { switches, fault: chosen?.rule };
   }
 
+  private count(name: string): void {
+    this.used.set(name, (this.used.get(name) ?? 0) + 1);
+  }
+
   private spend(used: Set<Entry>): void {
     for (const entry of used) {
       entry.left -= 1;
       const { name } = entry.rule;
-      if (name !== undefined) this.used.set(name, (this.used.get(name) ?? 0) + 1);
+      if (name !== undefined) this.count(name);
     }
     if ([...used].some(({ left }) => left <= 0)) this.entries = this.entries.filter(({ left }) => left > 0);
   }

@@ -17,7 +17,7 @@ interface NaiveLead {
   body: Record<string, unknown>;
   destination: string;
   delivered: boolean;
-  calls: { outcome: string; status?: number }[];
+  calls: { outcome: string; status?: number; duration_ms: number }[];
 }
 
 /**
@@ -81,8 +81,9 @@ export class NaiveWriter {
 
   private async untilItSucceeds(lead: NaiveLead | undefined, url: string, body: unknown): Promise<void> {
     for (;;) {
+      const startedAt = performance.now();
       const status = await post(url, body, this.settings.timeoutMs);
-      lead?.calls.push({ outcome: status === undefined ? 'failed' : 'answered', status });
+      lead?.calls.push({ outcome: status === undefined ? 'failed' : 'answered', status, duration_ms: performance.now() - startedAt });
       if (status !== undefined && status >= 200 && status < 300) return;
       await new Promise((resolve) => setTimeout(resolve, this.settings.pauseMs));
     }
