@@ -2,8 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigError, type DestinationConfig } from '#runtime';
 import { servedDestinations } from './served-destinations.js';
 
-const destination = (name: string, timeoutMs: number) => ({ name, timeoutMs }) as DestinationConfig;
-const site = { destinations: { a: destination('a', 10_000), b: destination('b', 10_000), slow: destination('slow', 40_000) } };
+const destination = (name: string, timeoutMs: number, lookupTimeoutMs = 5_000) =>
+  ({ name, timeoutMs, lookupTimeoutMs }) as DestinationConfig;
+const site = { destinations: { a: destination('a', 10_000), b: destination('b', 10_000), slow: destination('slow', 40_000, 30_000) } };
 
 describe('the destinations that a process serves', () => {
   it('are those named, each once', () => {
@@ -21,6 +22,10 @@ describe('the destinations that a process serves', () => {
     } catch (error) {
       problems = (error as ConfigError).problems;
     }
-    expect(problems.map(({ path }) => path)).toEqual(['destinations.slow.timeout_ms', 'LD_DESTINATIONS']);
+    expect(problems.map(({ path }) => path)).toEqual([
+      'destinations.slow.timeout_ms',
+      'destinations.slow.lookup_timeout_ms',
+      'LD_DESTINATIONS',
+    ]);
   });
 });

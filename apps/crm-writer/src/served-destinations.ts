@@ -15,11 +15,21 @@ export function servedDestinations(site: Pick<Site, 'destinations'>, { names, le
     const config = site.destinations[name];
     if (config === undefined) {
       problems.push({ path: 'LD_DESTINATIONS', problem: 'names a destination that the site file does not have', fix: 'Correct the list' });
-    } else if (config.timeoutMs >= leaseMs) {
-      const path = `destinations.${name}.timeout_ms`;
-      problems.push({ path, problem: 'is not shorter than LEASE_MS', fix: 'Shorten the timeout or lengthen LEASE_MS' });
-    } else served.push(config);
+    } else {
+      problems.push(...beyondLease(config, leaseMs));
+      served.push(config);
+    }
   }
   if (problems.length > 0) throw new ConfigError(problems);
   return served;
+}
+
+function beyondLease({ name, timeoutMs, lookupTimeoutMs }: DestinationConfig, leaseMs: number): ConfigProblem[] {
+  return Object.entries({ timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs })
+    .filter(([, ms]) => ms >= leaseMs)
+    .map(([field]) => ({
+      path: `destinations.${name}.${field}`,
+      problem: 'is not shorter than LEASE_MS',
+      fix: 'Shorten the timeout or lengthen LEASE_MS',
+    }));
 }

@@ -10,8 +10,10 @@ import {
   type DestinationControl,
   openReplayGate,
   type ReplayGate,
+  type StoredDelivery,
   type SweptTarget,
   serveDeliveries,
+  settleContactOf,
   type Upkeep,
   type Vault,
   vaultClient,
@@ -112,8 +114,9 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
     logger,
   });
   const swept = sweptTargets(site, storage);
-  serveDeliveries(server, { db, target: (name) => swept.get(name), relayWake, logger });
-  const upkeep = keepRowsMoving(context, { storage, served, swept, relayWake });
+  const onChange = settleContactOf(contacts);
+  serveDeliveries(server, { db, target: (name) => swept.get(name), onChange, relayWake, logger });
+  const upkeep = keepRowsMoving(context, { storage, served, swept, relayWake, onChange });
   await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();
   upkeep.start();
@@ -234,9 +237,10 @@ interface Rows {
   served: readonly Served[];
   swept: ReadonlyMap<string, SweptTarget>;
   relayWake: () => void;
+  onChange: (after: StoredDelivery) => void;
 }
 
-function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, swept, relayWake }: Rows): Upkeep {
+function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, swept, relayWake, onChange }: Rows): Upkeep {
   const verified = new Map(
     served.flatMap(({ config, target }) => {
       const rows = swept.get(config.name);
@@ -247,6 +251,7 @@ function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, 
     db: storage.db,
     target: (name) => swept.get(name),
     verified: (name) => verified.get(name),
+    onChange,
     relayWake,
     telemetry,
     logger,
