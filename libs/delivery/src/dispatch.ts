@@ -97,7 +97,8 @@ export class Dispatch<E> {
     }
     const room = Math.min(this.#window - this.#active, this.#maxAhead - this.#ahead.size);
     if (room <= 0) return;
-    const next = this.#waiting.take(room, { replays: this.#options.destination.mode === 'flowing' });
+    const replays = this.#options.destination.mode === 'flowing' && this.#ahead.size === 0;
+    const next = this.#waiting.take(room, { replays });
     for (const work of next) void this.#run(work).then(() => this.pump());
   }
 

@@ -12,12 +12,11 @@ export class WaitingWork<E> {
     this.#lanes[lane].push(work);
   }
 
-  /** Takes up to `room` works out. `replays`: where nothing live is left, approved items may follow. */
+  /** Takes up to `room` works out. `replays`: where nothing live is left here, approved items may follow. */
   take(room: number, { replays }: { replays: boolean }): Work<E>[] {
-    const { parked, live } = this.#lanes;
-    if (parked.length > 0) return this.#cut('parked', room);
-    if (live.length > 0 || !replays) return this.#cut('live', room);
-    return this.#cut('replayed', room);
+    const next = this.#cut('parked', room);
+    if (next.length < room) next.push(...this.#cut('live', room - next.length));
+    return next.length === 0 && replays ? this.#cut('replayed', room) : next;
   }
 
   /** Takes the first one out. */
