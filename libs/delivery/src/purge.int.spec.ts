@@ -139,8 +139,14 @@ describe('with many delivered leads', () => {
        SELECT operation_key, gen_random_uuid(), false, 1, updated_at, 'succeeded' FROM operation`,
       [],
     );
-    for (const table of ['delivery', 'operation', 'attempt']) await rig.analyze(table);
-  });
+    await rig.db.sql(
+      'rig.fill_people',
+      `INSERT INTO contact_state (person_key, destination, owner_key, contact_ref, updated_at)
+       SELECT md5(n::text), 'rig', CASE WHEN n % 10 = 0 THEN n::text END, n::text, clock_now() FROM generate_series(1, ${manyRows}) AS n`,
+      [],
+    );
+    for (const table of ['delivery', 'operation', 'attempt', 'contact_state']) await rig.analyze(table);
+  }, 60_000);
   afterAll(() => rig.close());
 
   const scanned = (plans: ReadonlyMap<string, Plan>) =>
@@ -219,5 +225,5 @@ describe('with many delivered leads', () => {
     const purge = new Purge({ db: database.asDatabase(), logger: createLogger('rig', 'silent'), batch: 500, pauseMs: 0 });
     expect(await purge.purge()).toBeGreaterThanOrEqual(manyRows);
     expect(scanned(database.plans)).toEqual([]);
-  });
+  }, 60_000);
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Logger } from '#runtime';
+import { type TidyCursor, tidyBeginning, tidyContacts } from './contacts/index.js';
 import { type PurgeCursor, purgeBatch, purgeBeginning } from './sql/purge.js';
 
 export interface PurgeOptions {
@@ -18,7 +19,7 @@ export interface PurgeOptions {
 const day = 86_400_000;
 
 /**
- * Deletes finished deliveries with their operations and attempts once nobody asks for them any more, a small batch at a time. Several
+ * Deletes finished deliveries with their operations and attempts, and people who did not come back, once nobody asks for them any more, a small batch at a time. Several
  * processes may do so at once: each row is deleted once.
  */
 export class Purge {
@@ -42,6 +43,7 @@ export class Purge {
   /** One run through all old rows. Gives the number of deliveries deleted. */
   async purge(): Promise<number> {
     const { db, retentionMs = 40 * day, batch = 500, pauseMs = 200 } = this.#options;
+    await this.#tidyContacts(batch, pauseMs);
     let deleted = 0;
     for (let after: PurgeCursor | undefined = purgeBeginning; after !== undefined && !this.#stop.signal.aborted; ) {
       const done = await purgeBatch(db, { after, limit: batch, retentionMs });
@@ -50,6 +52,14 @@ export class Purge {
       if (after !== undefined) await this.#wait(pauseMs);
     }
     return deleted;
+  }
+
+  /** Before their operations go: a success that nobody settled still has the person's reference. */
+  async #tidyContacts(limit: number, pauseMs: number): Promise<void> {
+    for (let after: TidyCursor | undefined = tidyBeginning; after !== undefined && !this.#stop.signal.aborted; ) {
+      after = (await tidyContacts(this.#options.db, { after, limit })).next;
+      if (after !== undefined) await this.#wait(pauseMs);
+    }
   }
 
   async #run(): Promise<void> {

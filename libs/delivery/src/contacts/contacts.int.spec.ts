@@ -8,6 +8,7 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { deliveryDatabaseSettings, deliveryDdl } from '../ddl.js';
 import { contactBusy } from './busy.js';
 import { type Contacts, type ContactWrite, createContacts, type SettleOptions } from './contacts.js';
+import { type TidyCursor, tidyBeginning, tidyContacts } from './tidy-rows.js';
 
 class CreateTables1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -200,6 +201,37 @@ describe('contacts', () => {
     await recorded(second, 'waiting');
     await settled(second, { notSent: true, gone: true });
     expect(await contacts.acquire(second)).toEqual({ kind: 'ours', ref: undefined, newer: [] });
+  });
+
+  it('keeps the reference of what nobody settled, and forgets people after their time, a batch at a time', async () => {
+    const people = ['v1:a', 'v1:b', 'v1:c', 'v1:d'];
+    const writes = await Promise.all(people.map((key) => claimed(0, ['name'], key)));
+    const [first, open, fresh, old] = writes as [ContactWrite, ContactWrite, ContactWrite, ContactWrite];
+    for (const write of writes) await contacts.acquire(write);
+    for (const write of [first, fresh]) await recorded(write, 'succeeded', { ref: 'c-1' });
+    const since = (write: ContactWrite, time: string, owner: string | null = write.operationKey) =>
+      db.sql('spec.since', `UPDATE contact_state SET updated_at = now() - $2::interval, owner_key = $3 WHERE person_key = $1`, [
+        write.personKey,
+        time,
+        owner,
+      ]);
+    await since(first, '11 minutes');
+    await since(open, '401 days');
+    await since(old, '401 days', null);
+    const batches = [];
+    for (let after: TidyCursor | undefined = tidyBeginning; after !== undefined; after = batches.at(-1)?.next) {
+      batches.push(await tidyContacts(db, { after, limit: 2 }));
+    }
+    expect(batches.map(({ settled, gone }) => ({ settled, gone })).filter(({ settled, gone }) => settled + gone > 0)).toEqual([
+      { settled: 1, gone: 0 },
+      { settled: 0, gone: 1 },
+    ]);
+    const rows = await db.sql('spec.rows', 'SELECT person_key, owner_key, contact_ref FROM contact_state ORDER BY 1', []);
+    expect(rows).toEqual([
+      { person_key: 'v1:a', owner_key: null, contact_ref: 'c-1' },
+      { person_key: 'v1:b', owner_key: open.operationKey, contact_ref: null },
+      { person_key: 'v1:c', owner_key: fresh.operationKey, contact_ref: null },
+    ]);
   });
 
   it('wakes the oldest that waits when it is freed, at once and with its own bytes', async () => {

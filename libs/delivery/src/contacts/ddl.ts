@@ -3,8 +3,8 @@ import { contactBusy } from './busy.js';
 /**
  * Who may write a person's record at a destination. `owner_key` and `owner_attempt_id`: the operation that may be writing and the claim it
  * runs under; `owner_fields`: what it carries. `contact_ref`: the destination's id of the person, once an operation brought one. `fields`: of
- * each field the submission that wrote it last. Fields are names with the rank of a submission, never values. A row is kept as long as the
- * person may come back: without it the next lead would make a second record.
+ * each field the submission that wrote it last. Fields are names with the rank of a submission, never values. A row is kept for 400 days after
+ * the person's last lead: without it the next one would make a second record.
  */
 export const contactsDdl = `
 CREATE TABLE contact_state (

@@ -10,3 +10,4 @@ export {
   type SettleOptions,
 } from './contacts.js';
 export { contactsDdl } from './ddl.js';
+export { type TidyCursor, tidyBeginning, tidyContacts } from './tidy-rows.js';
