@@ -24,27 +24,12 @@ export { deliveryDatabaseSettings, deliveryDdl } from './ddl.js';
 export { type DeadLetterInput, deadLetterRow } from './dead-letter-row.js';
 export {
   type Admission,
-  type AuthOutcome,
   type AuthScope,
-  type BlockReason,
-  type BreakerPolicy,
-  commandDestination,
   createDestinationControl,
-  type DestinationCommand,
   type DestinationControl,
-  type DestinationControlOptions,
-  type DestinationItem,
   type DestinationPolicy,
   type DestinationsAnswer,
-  destinationsRequest,
-  destinationsRoute,
-  type HoldRequest,
-  holdCommand,
-  holdDestination,
   type Mode,
-  type Quota,
-  releaseCommand,
-  releaseDestination,
 } from './destination/index.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';

@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import type { Database, Sql } from '#runtime';
 import { cleanText } from '../sql/clean-text.js';
 import type { SharedState } from './shared-state.js';
 import { changeRow } from './state-sql.js';
 import { type StateEvent, transition } from './transitions.js';
 
-export interface HoldRequest {
+interface HoldRequest {
   destination: string;
   /** Who holds it: an operator's name. */
   by: string;
@@ -13,14 +12,7 @@ export interface HoldRequest {
   reason: string;
 }
 
-export type ReleaseRequest = Pick<HoldRequest, 'destination' | 'by'>;
-
-const name = z.string().min(1).max(200);
-
-/** Bodies of POST /internal/v1/deliveries:command about a destination. */
-export const holdCommand = z.object({ command: z.literal('hold'), destination: name, by: name, reason: name });
-export const releaseCommand = z.object({ command: z.literal('release'), destination: name, by: name, reason: name.optional() });
-export type DestinationCommand = z.infer<typeof holdCommand> | z.infer<typeof releaseCommand>;
+type ReleaseRequest = Pick<HoldRequest, 'destination' | 'by'>;
 
 /** A person's command needs no policy: no cool-down begins by it. */
 const noPolicy = { breaker: { coolDownMs: 0, longestCoolDownMs: 0 }, backoff: { baseMs: 0, capMs: 0 } };
@@ -36,14 +28,6 @@ export async function holdDestination(db: Database, { destination, by, reason }:
  */
 export async function releaseDestination(db: Database, { destination }: ReleaseRequest): Promise<void> {
   await apply(db, destination, { kind: 'released' });
-}
-
-/** Carries out a command about a destination; the answer says whether it is held now. */
-export async function commandDestination(db: Database, command: DestinationCommand): Promise<{ destination: string; held: boolean }> {
-  const { destination } = command;
-  if (command.command === 'hold') await holdDestination(db, command);
-  else await releaseDestination(db, command);
-  return { destination, held: command.command === 'hold' };
 }
 
 function apply(db: Database, destination: string, event: StateEvent): Promise<unknown> {

@@ -6,7 +6,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createLogger, type Database, DatabaseUnavailable, metricsText, migrateService, openDatabase } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import type { Outcome } from '../outcome.js';
-import { commandDestination, destinationsToProbe, heldDestinations, holdDestination, releaseDestination } from './commands.js';
+import { destinationsToProbe, heldDestinations, holdDestination, releaseDestination } from './commands.js';
 import type { DestinationControl, DestinationControlOptions, DestinationPolicy, Mode } from './control.js';
 import { createDestinationControl } from './create-control.js';
 import { destinationDdl } from './ddl.js';
@@ -341,13 +341,9 @@ describe('the row of a destination', () => {
   });
 
   it('loses no command, however many change it at once', async () => {
-    const commands = Array.from({ length: 12 }, (_, n) =>
-      commandDestination(databases[n % 2] as Database, { command: 'hold', destination, by: `ada-${n}`, reason: 'x' }),
-    );
-    expect(await Promise.all(commands)).toHaveLength(12);
+    const hold = (n: number) => holdDestination(databases[n % 2] as Database, { destination, by: `ada-${n}`, reason: 'x' });
+    await Promise.all(Array.from({ length: 12 }, (_, n) => hold(n)));
     expect(await row()).toMatchObject({ version: 13, hold: { reason: 'x' } });
-    const released = await commandDestination(databases[0] as Database, { command: 'release', destination, by: 'ada' });
-    expect(released).toEqual({ destination, held: false });
   });
 
   it('is made again when it was removed', async () => {

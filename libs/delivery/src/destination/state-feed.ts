@@ -33,6 +33,8 @@ export class StateFeed implements StateStore {
   #running: Promise<void> = Promise.resolve();
   #reading: Promise<void> | undefined;
   #again = false;
+  /** The last read failed: said once. */
+  #failed = false;
 
   constructor(db: Database, options: StateFeedOptions) {
     this.#db = db;
@@ -108,8 +110,10 @@ export class StateFeed implements StateStore {
       this.#again = false;
       try {
         await this.#readOnce();
+        this.#failed = false;
       } catch (error) {
-        this.#options.logger.warn({ err: error }, 'the state of destinations could not be read');
+        if (!this.#failed) this.#options.logger.warn({ err: error }, 'the state of destinations cannot be read; tried again each second');
+        this.#failed = true;
       }
     } while (this.#again && !this.#stopping.signal.aborted);
   }

@@ -27,6 +27,8 @@ export class StateLink {
   readonly #options: StateLinkOptions;
   readonly #untold = new Untold();
   #telling: Promise<void> | undefined;
+  /** The last try to tell failed: said once. */
+  #failed = false;
   #leave: (() => Promise<void>) | undefined;
 
   constructor(options: StateLinkOptions) {
@@ -96,9 +98,11 @@ export class StateLink {
         this.known.take(reading);
       } catch (error) {
         const { logger, destination } = this.#options;
-        logger.warn({ err: error, destination }, 'the other processes could not be told about a destination');
+        if (!this.#failed) logger.warn({ err: error, destination }, 'the other processes cannot be told about a destination; tried again');
+        this.#failed = true;
         return;
       }
+      this.#failed = false;
       this.#options.onTold(event);
       this.#options.onChange();
     }

@@ -32,7 +32,7 @@ export interface EventContext {
 /** A probe that is under way renews it each second. */
 export const probeLeaseMs = 10_000;
 /** Over all processes. */
-export const probesPerCoolDown = 3;
+const probesPerCoolDown = 3;
 const answersNeeded = 2;
 const leadsRemembered = 32;
 
