@@ -117,7 +117,9 @@ export class Supervised {
   private async revive(): Promise<void> {
     if (this.stopping) return;
     const { name } = this.program;
-    if (this.wasReady && performance.now() - this.startedAt > supervision.soundMs) this.endsInARow = 0;
+    // An end that somebody prepared the next start for is no trouble.
+    const prepared = existsSync(this.surround.onceFile);
+    if (prepared || (this.wasReady && performance.now() - this.startedAt > supervision.soundMs)) this.endsInARow = 0;
     const waitMs = this.nextPauseMs();
     this.surround.say(`${name} ended (${this.howItEnded()}); starting it again in ${waitMs / 1_000} s`);
     if (this.endsInARow === supervision.troubleAfter) this.surround.say(this.failure('keeps ending; it is tried again and again').message);

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { InfraPart } from '../infra/embedded.js';
-import { readJsonFile, writeJsonFile } from '../json-file.js';
+import { readJsonFile } from '../json-file.js';
 import { identify, isRunning, type ProcessIdentity } from '../process/identity.js';
 import { freePortRange } from '../process/ports.js';
 import { stopProcess } from '../process/program.js';
@@ -35,8 +35,6 @@ export interface Stack {
   ready(app: string, timeoutMs?: number): Promise<void>;
   /** Sends the signal and waits until that process has ended; the launcher starts another. */
   kill(app: string, signal?: NodeJS.Signals): Promise<void>;
-  /** Restarts one app with these variables on top of its own and waits until it is ready; the process after it starts without them. */
-  restartOnceWith(app: string, env: Record<string, string>): Promise<void>;
   /** Kills a part of the infrastructure and waits until the one that the launcher starts instead answers. */
   restartInfra(part: InfraPart, signal?: NodeJS.Signals): Promise<void>;
   /** Stops a part and keeps it down until `startInfra`. */
@@ -112,14 +110,6 @@ class RunningStack implements Stack {
     const identity = pid === undefined ? undefined : identify(pid);
     if (identity === undefined) throw new Error(`${app} does not run`);
     await end(identity, signal);
-  }
-
-  async restartOnceWith(app: string, env: Record<string, string>): Promise<void> {
-    const { once } = runPaths(this.runDir);
-    writeJsonFile(join(once, app), env);
-    await this.kill(app, 'SIGTERM');
-    await eventually(`${app} to be started anew`, () => !existsSync(join(once, app)), { timeoutMs: restartLimitMs });
-    await this.ready(app);
   }
 
   async restartInfra(part: InfraPart, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
