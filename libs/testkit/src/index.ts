@@ -5,9 +5,9 @@ export { type Endpoints, type RecordedChild, type RunState, runPaths } from './i
 export { type Stack, type StackOptions, startStack } from './instance/start-stack.js';
 export { readJsonFile, writeJsonFile } from './json-file.js';
 export { kafkaToolLag, lagByKafkaTool, type ToolLag } from './kafka-tools/consumer-groups.js';
+export { type NaiveProcess, startNaive } from './naive/start-naive.js';
 export { openTcpProxy, type ResetOptions, type TcpProxy, type TcpProxyOptions } from './network/tcp-proxy.js';
 export { identify, isRunning, type ProcessIdentity } from './process/identity.js';
-export { type NaiveProcess, startNaive } from './naive/start-naive.js';
 export { freePortRange, portTaken } from './process/ports.js';
 export { type Program, type RunningProgram, startProgram, stopProcess } from './process/program.js';
 export { eventually, pause } from './process/wait.js';
