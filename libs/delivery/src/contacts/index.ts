@@ -9,5 +9,4 @@ export {
   type SettledWrite,
   type SettleOptions,
 } from './contacts.js';
-export { contactsDdl } from './ddl.js';
 export { type TidyCursor, tidyBeginning, tidyContacts } from './tidy-rows.js';

@@ -10,7 +10,7 @@ export interface TidyCursor {
 export const tidyBeginning: TidyCursor = { personKey: '', destination: '' };
 
 /** A person who did not come back for so long is a new one: as long as intake remembers a submission. */
-export const contactRetentionMs = 400 * 86_400_000;
+const contactRetentionMs = 400 * 86_400_000;
 /** Until what nobody settled is taken for forgotten. */
 const forgottenMs = 600_000;
 

@@ -3,7 +3,7 @@ import type { Outcome } from '#delivery';
 import type { ErrorOutcome, ErrorRule } from '#runtime';
 import type { HttpResult } from '../http/http-caller.js';
 import { retryAfterMs } from '../http/retry-after.js';
-import { type ProviderBody, readProviderBody } from './provider-body.js';
+import { notJson, type ProviderBody, readProviderBody } from './provider-body.js';
 
 export interface AnswerContext {
   nowMs: number;
@@ -84,7 +84,7 @@ interface Said {
 }
 
 function toOutcome(meaning: Meaning, { status, body, afterMs, canLookUp }: Said): Outcome {
-  const ownWord = body.words.find((word) => word !== 'not_json');
+  const ownWord = body.words.find((word) => word !== notJson);
   const code = ownWord ?? (isSuccess(status) ? 'error_body' : `http_${status}`);
   switch (meaning.outcome) {
     case 'succeeded':
