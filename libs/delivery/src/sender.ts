@@ -162,8 +162,12 @@ export class Sender<E> {
   }
 }
 
-/** A recorded call pinned its request; one that spent no attempt counts as well. */
-const isRetry = ({ attempts, requestHash }: OperationWork): boolean => attempts > 0 || requestHash !== undefined;
+/**
+ * A recorded call pinned its request or left its code; one that spent no attempt counts as well. What a process that died may have sent does
+ * not: the destination did not fail, and a crash must not make its leads wait for a budget.
+ */
+const isRetry = ({ attempts, requestHash, failedWith }: OperationWork): boolean =>
+  requestHash !== undefined || (attempts > 0 && failedWith !== undefined);
 
 /** Whatever text a provider put in is made fit for the table before it goes on. */
 function cleaned(outcome: Outcome): Outcome {

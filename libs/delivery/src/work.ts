@@ -18,6 +18,8 @@ export interface OperationWork extends PlannedOperation {
   /** Pinned by the first recorded call. */
   requestHash?: string;
   mappingVersion?: number;
+  /** Code of the last recorded call that did not succeed. */
+  failedWith?: string;
 }
 
 /** Where a delivery came from by its row, for links of a retry. */

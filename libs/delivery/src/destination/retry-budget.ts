@@ -1,7 +1,7 @@
 const spanSeconds = 60;
 /** Retries that are always allowed in a minute: a destination with few leads must get to its second attempt too. */
-const alwaysAllowed = 3;
-/** 0.2 × 15 is a little more than 3, 0.1 × 30 a little less. */
+const alwaysAllowed = 10;
+/** 0.2 × 15 is a little more than 3. */
 const roundingError = 1e-9;
 
 /** Retries as a share of this process's requests of the last minute. Counts by second; `nowMs` only ever grows. */

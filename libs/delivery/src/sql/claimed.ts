@@ -29,7 +29,7 @@ WITH reopened AS (
   FROM unnest($1::text[], $2::uuid[]) AS i(operation_key, attempt_id)
   WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting')
 )
-SELECT operation_key, kind, state, attempts, attempts_before, destination_ref, request_hash, mapping_version,
+SELECT operation_key, kind, state, attempts, attempts_before, destination_ref, request_hash, mapping_version, code,
     (extract(epoch FROM sending_at) * 1000)::float8 AS sent_ms
 FROM operation
 WHERE operation_key = ANY ($1::text[])`;
@@ -44,6 +44,7 @@ interface ReopenRow {
   destination_ref: string | null;
   request_hash: string | null;
   mapping_version: number | null;
+  code: string | null;
 }
 
 /** Fills in what the claim found: lease, clock, deadline, trace. `startedAt`: `performance.now()` before the statement. */
@@ -89,6 +90,7 @@ export async function reopen<E>(db: Database, again: readonly Taken<E>[]): Promi
       ref: operation.destination_ref ?? undefined,
       requestHash: operation.request_hash ?? undefined,
       mappingVersion: operation.mapping_version ?? undefined,
+      failedWith: operation.code ?? undefined,
     }));
     work.first = row.last_traceparent === null && work.operations.every((operation) => operation.attempts === 0);
   }
