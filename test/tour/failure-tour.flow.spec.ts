@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { cacheDir, projectRoot, readJsonFile, testSize, uniqueName } from '#testkit';
@@ -14,7 +15,9 @@ async function tour(...args: string[]): Promise<{ code: number; output: string; 
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: `${stdout}${stderr}` }),
     );
   });
-  return { code, output, rows: readJsonFile<RowResult[]>(json) ?? [] };
+  const rows = readJsonFile<RowResult[]>(json) ?? [];
+  rmSync(json, { force: true });
+  return { code, output, rows };
 }
 
 /** What a writer that only retries gets wrong, row by row; of these, in `npm test`, those that take no kill. */

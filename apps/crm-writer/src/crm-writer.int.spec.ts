@@ -178,6 +178,7 @@ destinations:
     base_url: http://127.0.0.1:${portOf(crmServer)}/crm
     secret: { file: crm-secret }
     native_idempotency: true
+    backoff: { base: 15s, cap: 5m }
 policies: { default: { attempts: 4, deadline: 4h, max_age: 7d } }
 `,
     );

@@ -27,7 +27,7 @@ const fields = z.object({
   uncertain_horizon: time('30m'),
   key_retention: time('30d'),
   backoff: z
-    .object({ base: time('15s'), cap: time('5m') })
+    .object({ base: time('60s'), cap: time('5m') })
     .catch({ base: Number.NaN, cap: Number.NaN })
     .prefault({}),
   breaker: z

@@ -102,7 +102,7 @@ describe('a site file', () => {
       searchLagMs: 30_000,
       uncertainHorizonMs: 1_800_000,
       keyRetentionMs: 30 * 86_400_000,
-      backoff: { baseMs: 15_000, capMs: 300_000 },
+      backoff: { baseMs: 60_000, capMs: 300_000 },
       breaker: { coolDownMs: 15_000, longestCoolDownMs: 60_000 },
       retryBudget: 0.2,
     });

@@ -126,7 +126,7 @@ const destination = z.strictObject({
     .prefault('30d')
     .describe('How long a repeated Idempotency-Key gets its first answer; where it is shorter than a lead may be replayed, it is none.'),
   backoff: z
-    .strictObject({ base: duration.prefault('15s'), cap: duration.prefault('5m') })
+    .strictObject({ base: duration.prefault('60s'), cap: duration.prefault('5m') })
     .prefault({})
     .describe('Full jitter: up to base after the first call, doubled after each, up to cap.'),
   breaker: z
