@@ -80,9 +80,9 @@ describe('a crash', () => {
     expect(accounts.lost).toEqual([]);
     expect(accounts.doubled).toEqual([]);
     expect(accounts.notDelivered).toEqual([]);
-    expect(accounts.uneventful).toEqual([]);
     expect(await open.sandbox.chatStats()).toMatchObject({ duplicates: 0 });
     expect(accounts.balance).toMatchObject({ code: 0 });
+    expect(accounts.uneventful).toEqual([]);
   }, 400_000);
 
   it('leaves no personal data outside the vault, the topic leads and the destinations', async () => {
