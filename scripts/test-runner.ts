@@ -22,8 +22,8 @@ function jestArguments(stage: Stage, outputFile: string): string[] {
   const options = ['--selectProjects', stage.project, '--json', `--outputFile=${outputFile}`, '--passWithNoTests'];
   if (stage.only !== undefined) options.push('--testPathPatterns', stage.only);
   if (stage.ignore !== undefined) options.push('--testPathIgnorePatterns', '/node_modules/', stage.ignore);
-  // Servers and whole stacks share two cores: only unit files run side by side.
-  options.push(...(stage.project === 'unit' ? ['--maxWorkers=2'] : ['--runInBand']));
+  // Integration tests share one Kafka. Whole stacks have their own, and mostly wait: for leases, for deadlines, for one another.
+  options.push(...(stage.project === 'int' ? ['--runInBand'] : ['--maxWorkers=2']));
   return ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...options];
 }
 
