@@ -22,8 +22,8 @@ function jestArguments(stage: Stage, outputFile: string): string[] {
   const options = ['--selectProjects', stage.project, '--json', `--outputFile=${outputFile}`, '--passWithNoTests'];
   if (stage.only !== undefined) options.push('--testPathPatterns', stage.only);
   if (stage.ignore !== undefined) options.push('--testPathIgnorePatterns', '/node_modules/', stage.ignore);
-  // Integration tests share one Kafka. Whole stacks have their own, and mostly wait: for leases, for deadlines, for one another.
-  options.push(...(stage.project === 'int' ? ['--runInBand'] : ['--maxWorkers=2']));
+  // Side by side on two cores: tests against servers mostly wait, for leases, for deadlines, for one another. Nothing is shared between workers.
+  options.push('--maxWorkers=2');
   return ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...options];
 }
 

@@ -3,15 +3,20 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** Starts the shared Kafka, registry and PostgreSQL when they do not run yet; this test run then owns them and stops them at its end. */
-export default function startInfrastructure(): void {
+/**
+ * Starts a shared Kafka, registry and PostgreSQL for each worker where they do not run yet; this test run then owns them and stops them at
+ * its end.
+ */
+export default function startInfrastructure({ maxWorkers }: { maxWorkers: number }): void {
   // Jest loads this file before its own module mapping is in place, so it works on built files through commands.
-  run('scripts/build.mjs');
+  run(1, 'scripts/build.mjs');
   const keep = process.env.LD_TEST_KEEP === '1';
-  run('dist/scripts/test-infra.js', 'up', ...(keep ? [] : ['--owner', String(process.pid)]));
+  const owner = keep ? [] : ['--owner', String(process.pid)];
+  for (let worker = 1; worker <= maxWorkers; worker++) run(worker, 'dist/scripts/test-infra.js', 'up', ...owner);
 }
 
-function run(...args: string[]): void {
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+function run(worker: number, ...args: string[]): void {
+  const env = { ...process.env, JEST_WORKER_ID: String(worker) };
+  const { status } = spawnSync(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
   if (status !== 0) throw new Error(`${args.join(' ')} ended with code ${status}`);
 }

@@ -168,7 +168,10 @@ describe('the delivery engine and the state of its destination', () => {
       await until('one call is out, the rest is claimed', async () => answers.length === 1 && (await world.states()).in_flight === 6);
       process.control.turn('blocked');
       answers[0]?.();
-      await until('five are given back', async () => (await world.states()).pending === 5);
+      await until('five are given back', async () => {
+        const { pending, delivered } = await world.states();
+        return pending === 5 && delivered === 1;
+      });
       world.crm.behave = (_key, execute) => ({ kind: 'succeeded', ref: execute() });
       return { process, all };
     };

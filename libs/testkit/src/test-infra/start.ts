@@ -15,8 +15,12 @@ export interface TestInfra extends Connections {
   owner?: ProcessIdentity;
 }
 
-/** Folder of the shared test infrastructure; LD_TEST_INFRA names another one. */
-const testInfraDir = (): string => process.env.LD_TEST_INFRA ?? join(projectRoot(), '.cache', 'test-infra');
+/** Folder of the shared test infrastructure; LD_TEST_INFRA names another one. Each further worker of a test run has its own beside it. */
+function testInfraDir(): string {
+  const first = process.env.LD_TEST_INFRA ?? join(projectRoot(), '.cache', 'test-infra');
+  const worker = Number(process.env.JEST_WORKER_ID ?? 1);
+  return worker > 1 ? `${first}-${worker}` : first;
+}
 
 export const testInfraFile = (): string => join(testInfraDir(), 'infra.json');
 
