@@ -43,6 +43,13 @@ describe('rules of the sandbox', () => {
     expect((await postLead('lead-c')).status).toBe(500);
   });
 
+  it('carries a rule out on each second request that it fits', async () => {
+    await rule({ operation: 'lead', every: 2, times: 2, status: 503 });
+    const statuses: number[] = [];
+    for (let i = 0; i < 6; i += 1) statuses.push((await postLead(`lead-${i}`)).status);
+    expect(statuses).toEqual([201, 503, 201, 503, 201, 201]);
+  });
+
   it('counts how often a named rule was carried out, also when it has run out', async () => {
     await rule({ name: 'busy', operation: 'lead', external_id: idA, times: 2, status: 503 });
     await postLead(idB);

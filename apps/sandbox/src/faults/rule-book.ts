@@ -18,6 +18,8 @@ const honest: Switches = { idempotency: true, contactUpsert: true, uniqueLeads: 
 interface Entry {
   rule: Rule;
   left: number;
+  /** Requests that the rule fitted. */
+  met: number;
 }
 
 /**
@@ -29,7 +31,7 @@ export class RuleBook {
   private readonly used = new Map<string, number>();
 
   add(rule: Rule): void {
-    this.entries.push({ rule, left: rule.times ?? Number.POSITIVE_INFINITY });
+    this.entries.push({ rule, left: rule.times ?? Number.POSITIVE_INFINITY, met: 0 });
   }
 
   /** @param name only the rules of that name; all when absent */
@@ -62,7 +64,7 @@ export class RuleBook {
       Object.assign(switches, { [name]: entry.rule[name] });
       used.add(entry);
     }
-    const chosen = this.entries.findLast(({ rule }) => !isSwitchOnly(rule) && matches(rule, call, false));
+    const chosen = this.entries.findLast((entry) => !isSwitchOnly(entry.rule) && matches(entry.rule, call, false) && isItsTurn(entry));
     if (chosen !== undefined) used.add(chosen);
     this.spend(used);
     return { switches, fault: chosen?.rule };
@@ -80,6 +82,11 @@ export class RuleBook {
     }
     if ([...used].some(({ left }) => left <= 0)) this.entries = this.entries.filter(({ left }) => left > 0);
   }
+}
+
+function isItsTurn(entry: Entry): boolean {
+  entry.met += 1;
+  return entry.met % (entry.rule.every ?? 1) === 0;
 }
 
 function matches(rule: Rule, call: RuledCall, asSwitch: boolean): boolean {

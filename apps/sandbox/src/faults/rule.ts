@@ -3,7 +3,7 @@ import { z } from 'zod';
 const onOff = z.union([z.boolean(), z.enum(['on', 'off']).transform((value) => value === 'on')]);
 
 /**
- * The body of `POST /control`. Which requests: `operation`, `external_id`, `campaign`, and only the next `times` of them.
+ * The body of `POST /control`. Which requests: `operation`, `external_id`, `campaign`, of those each `every`-th, and only the next `times` of these.
  * What happens: the fault fields, and the switches `idempotency`, `contactUpsert`, `uniqueLeads`, `searchLagMs`.
  * @param operations names a rule of this witness may carry, e.g. contact, lead, lookup
  */
@@ -16,6 +16,8 @@ export function ruleSchema(operations: readonly [string, ...string[]]) {
     /** Only leads of this campaign: known before the lead has its event id. */
     campaign: z.string().min(1).optional(),
     times: z.int().positive().optional(),
+    /** 2: the second, the fourth and so on of the requests that it fits; for the others the rule is not there. Switches hold for all. */
+    every: z.int().positive().optional(),
     /** The answer is held back this long; the commit happens at arrival. */
     latencyMs: z.int().nonnegative().max(3_600_000).optional(),
     /** 400 and above refuse without a commit, unless `dropCommit: false` says that the work was done all the same. */
@@ -47,7 +49,7 @@ export interface Switches {
   searchLagMs: number;
 }
 
-const selectors = ['name', 'operation', 'external_id', 'campaign', 'times'] as const;
+const selectors = ['name', 'operation', 'external_id', 'campaign', 'times', 'every'] as const;
 const switches = ['idempotency', 'contactUpsert', 'uniqueLeads', 'searchLagMs'] as const;
 
 /** True for a rule that flips switches only: it takes no part in choosing what happens to a request. */

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { projectRoot, type RunState, readJsonFile, runPaths, type Stack, startProgram, stopProcess } from '#testkit';
+import { portsFrom } from '../../scripts/launcher/ports.js';
+import { serviceProgram } from '../../scripts/launcher/services.js';
+import { eventually } from './eventually.js';
+
+export interface SecondWriter {
+  /** Ends it in order. */
+  stop(): Promise<void>;
+}
+
+/** Another process of crm-writer beside the stack's own, with the same groups and tables and an internal port of its own. Returns when it is ready. */
+export async function startSecondWriter(
+  stack: Stack,
+  { config, env, port }: { config: string; env: Record<string, string>; port: number },
+): Promise<SecondWriter> {
+  const paths = runPaths(stack.runDir);
+  const { portBase = 0 } = readJsonFile<RunState>(paths.state) ?? {};
+  const { kafkaBrokers, schemaRegistry, databaseUrl, sourceKey } = stack.endpoints();
+  const ports = portsFrom(portBase);
+  const program = serviceProgram('crm-writer', {
+    root: projectRoot(),
+    logDir: paths.logs,
+    surroundings: {
+      ports: { ...ports, internal: { ...ports.internal, 'crm-writer': port } },
+      connections: { kafkaBrokers, schemaRegistry, databaseUrl },
+      siteFile: config,
+      secretsDir: paths.secrets,
+      sourceKeyHash: `sha256:${createHash('sha256').update(sourceKey).digest('hex')}`,
+    },
+  });
+  const running = await startProgram({
+    ...program,
+    name: 'crm-writer-2',
+    logFile: program.logFile.replace(/\.log$/, '-2.log'),
+    env: { ...program.env, ...env },
+  });
+  await eventually(async () => {
+    if (!(await program.ready())) throw new Error('the second crm-writer is not ready');
+  }, 60_000);
+  return { stop: () => stopProcess(running.identity, program.stopSignal, program.stopGraceMs) };
+}
