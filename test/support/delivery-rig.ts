@@ -47,7 +47,7 @@ type Statement = (name: string, run: () => Promise<unknown[]>) => Promise<unknow
 export class MortalDatabase implements Database {
   readonly dataSource;
   dead = false;
-  /** Decides about each statement; runs it by default. */
+  /** Decides about each statement, and about each transaction as one of that name; runs it by default. */
   intercept: Statement = (_name, run) => run();
 
   constructor(private readonly inner: Database) {
@@ -60,8 +60,10 @@ export class MortalDatabase implements Database {
     return this.dead ? new Promise(() => {}) : rows;
   }
 
-  transaction<T>(fn: (tx: Database) => Promise<T>): Promise<T> {
-    return this.dead ? new Promise(() => {}) : this.inner.transaction((tx) => fn(tx as Database));
+  async transaction<T>(fn: (tx: Database) => Promise<T>): Promise<T> {
+    if (this.dead) return new Promise(() => {});
+    const [result] = (await this.intercept('transaction', async () => [await this.inner.transaction((tx) => fn(tx as Database))])) as [T];
+    return this.dead ? new Promise(() => {}) : result;
   }
 
   die(): void {

@@ -177,6 +177,31 @@ describe('the delivery engine while something is away', () => {
       expect(world.crm.requests).toHaveLength(2);
     });
 
+    it('gone when a late answer is settled: nothing is settled until it is back, and the reference counts', async () => {
+      const [event] = newEvents(1) as [RigEvent];
+      let answer: () => void = () => {};
+      let away = false;
+      world.crm.behave = (_key, execute) => new Promise((resolve) => (answer = () => resolve({ kind: 'succeeded', ref: execute() })));
+      const { take, paused, db: view } = world.start({ leaseMs: 300 });
+      view.intercept = (name, run) => {
+        const cut = name === 'delivery.renew' || (away && name === 'transaction');
+        return cut ? Promise.reject(new DatabaseUnavailable('08006')) : run();
+      };
+      const one = received(event);
+      take([one]);
+      await until('the call is out', () => world.crm.requests.length === 1);
+      await world.sweptWakeUps(1);
+      away = true;
+      answer();
+      await until('the group is paused', () => paused.has('database'));
+      expect(one.receipt.settled).toBe(false);
+      away = false;
+      await world.settled([one]);
+      expect(await world.stateOf(event)).toBe('delivered');
+      expect(await world.operationsOf(event)).toMatchObject([{ state: 'succeeded', destination_ref: 'R-1' }]);
+      expect(paused.size).toBe(0);
+    });
+
     it('that reports deadlocks gets the same statement again', async () => {
       let deadlocks = 3;
       const { take, paused, db: view } = world.start();

@@ -16,7 +16,6 @@ import { appendLostLease } from './sql/append-attempt.js';
 import type { ClaimResult } from './sql/claim.js';
 import { DatabaseAway } from './sql/database-away.js';
 import { Stopped } from './sql/errors.js';
-import { settleLate } from './sql/late-answer.js';
 import { renew } from './sql/leases.js';
 import type { DeliveryRecord } from './sql/record.js';
 import { createStatements, type Statements } from './statements.js';
@@ -243,7 +242,7 @@ export class DeliveryEngine<E> {
 
   /** The compare-and-set was lost. True when it was our own earlier write that had got through. */
   async #late(record: DeliveryRecord): Promise<boolean> {
-    const late = await settleLate(this.#options.db, record, this.#options.wakeTopic('15s'));
+    const late = await this.#statements.late({ record, wakeTopic: this.#options.wakeTopic('15s') });
     if (late.kind === 'repeated') return true;
     this.#reporter.late(record, late);
     if (late.kind === 'applied') this.#options.relayWake();

@@ -2,6 +2,7 @@ import { insertOutbox, type OutboxRow } from '#messaging';
 import type { Coalescer, Database } from '#runtime';
 import { type ClaimResult, claimBatch } from './sql/claim.js';
 import type { DatabaseAway } from './sql/database-away.js';
+import { type LateAnswer, settleLate } from './sql/late-answer.js';
 import { type Mark, markSending, release } from './sql/leases.js';
 import { type DeliveryRecord, recordBatch } from './sql/record.js';
 import { type Replay, type ReplayResult, replayBatch } from './sql/replay-claim.js';
@@ -16,11 +17,19 @@ export interface Statements<E> {
   replay: Coalescer<Replay<E>, ReplayResult>;
   /** True: the claim still stood and all of it is written. */
   record: Coalescer<DeliveryRecord, boolean>;
+  /** What becomes of a record that lost; each in a transaction of its own. */
+  late: Coalescer<Late, LateAnswer>;
   /** True: given back; false: it was another's already. */
   release: Coalescer<Work<E>, boolean>;
   /** True: may be sent. */
   mark: Coalescer<Mark, boolean>;
   announce: Coalescer<OutboxRow, void>;
+}
+
+interface Late {
+  record: DeliveryRecord;
+  /** Topic on which what is left to do of the delivery is woken. */
+  wakeTopic: string;
 }
 
 export interface StatementsOptions {
@@ -57,6 +66,12 @@ export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): S
       refused: () => ({ kind: 'refused' }),
     }),
     record: sqlBatch<DeliveryRecord, boolean>({ away, run: (records) => recordBatch(db, records), refused: unstorable }),
+    late: sqlBatch<Late, LateAnswer>({
+      away,
+      maxBatch: 1,
+      run: (lates) => Promise.all(lates.map(({ record, wakeTopic }) => settleLate(db, record, wakeTopic))),
+      refused: unstorable,
+    }),
     release: sqlBatch<Work<E>, boolean>({
       away,
       run: async (works) => {
