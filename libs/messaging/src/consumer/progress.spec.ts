@@ -65,6 +65,26 @@ describe('Progress', () => {
     expect(check({ lag: undefined })).toEqual({ ok: false, detail: 'nothing was fetched for 11 s' });
   });
 
+  it.each<[string, Partial<Situation>, boolean]>([
+    ['fetched records that nobody settles', { movable: 20, lag: undefined }, true],
+    ['fetched records with more behind them', { movable: 20, lag: 500 }, true],
+    ['lag that is never fetched', { movable: 0, lag: 20 }, true],
+    ['a fetch loop that stands, with lag unknown', { movable: 0, lag: undefined }, false],
+  ])('says in seconds how long a frozen consumer stood still, and its limit is below 15: %s', (_name, situation, fetching) => {
+    const { pass, check } = fixture();
+    check();
+    pass(3_600_000);
+    let report = check(situation);
+    for (let second = 0; second < 60 && report.ok; second += 1) {
+      pass(1_000, fetching);
+      report = check(situation);
+    }
+    const said = Number(/for (\d+) s$/.exec(report.detail ?? '')?.[1]);
+    expect(said).toBeGreaterThan(9);
+    // The broker may take 2 s to name the lag.
+    expect(said).toBeLessThanOrEqual(15 - 2);
+  });
+
   it.each(['starting', 'down', 'stopped'] as const)('is red while the consumer is %s', (state) => {
     const { check } = fixture();
     expect(check({ state }).ok).toBe(false);
