@@ -47,4 +47,16 @@ describe('PauseBook', () => {
     book.pause('destination', ['main']);
     expect([book.isDeliberate('main', 0), book.isDeliberate('tier', 0)]).toEqual([true, false]);
   });
+
+  it.each(['database (sales)', 'vault (marketing)', 'owner', 'something new'])('takes %s for a fault', (reason) => {
+    const book = new PauseBook(['main']);
+    book.pause(reason);
+    expect([book.isPaused('main', 0), book.isDeliberate('main', 0)]).toEqual([true, false]);
+  });
+
+  it.each(['destination', 'hold', 'hold (sales)'])('takes %s for a decision', (reason) => {
+    const book = new PauseBook(['main']);
+    book.pause(reason);
+    expect(book.isDeliberate('main', 0)).toBe(true);
+  });
 });

@@ -2,8 +2,14 @@ export type Place = string | { topic: string; partition: number };
 
 const nameOf = (place: Place): string => (typeof place === 'string' ? place : `${place.topic}/${place.partition}`);
 
-/** Reasons that are nobody's decision: something of ours is away, and what waits behind it is not making progress. */
-const faults = new Set(['database', 'vault', 'registry']);
+/**
+ * Kinds of reasons that are a decision. Every other one is a fault: something of ours is away, and what waits behind it is not making
+ * progress. One that nobody thought of here is a fault as well, so that it shows.
+ */
+const decisions = new Set(['destination', 'hold']);
+
+/** A reason is its kind, alone or with whose it is: `database`, `database (sales)`. */
+const kindOf = (reason: string): string => reason.replace(/ \(.*\)$/s, '');
 
 /** Who has paused what. A place stays paused until every reason for it is gone. */
 export class PauseBook {
@@ -31,7 +37,7 @@ export class PauseBook {
 
   /** Paused by a decision, such as a hold or a failing destination, and not for a fault alone. */
   isDeliberate(topic: string, partition: number): boolean {
-    return this.some(topic, partition, (reason) => !faults.has(reason));
+    return this.some(topic, partition, (reason) => decisions.has(kindOf(reason)));
   }
 
   reasons(): string[] {
