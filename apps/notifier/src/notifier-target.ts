@@ -1,13 +1,5 @@
 import { type LeadResolved, operationKey } from '#contracts';
-import {
-  deadLetterRow,
-  type Outcome,
-  type PerformContext,
-  type PlannedDelivery,
-  type PlannedOperation,
-  type ResolvedDelivery,
-  type Target,
-} from '#delivery';
+import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from '#delivery';
 import type { OutboxRow } from '#messaging';
 import { metrics, type Site } from '#runtime';
 import type { OpenChannel } from './open-channels.js';
@@ -15,6 +7,7 @@ import { decideTelling } from './telling/decide-telling.js';
 import { messageText } from './telling/message-text.js';
 import { notificationName, parseNotificationName } from './telling/notification-key.js';
 import { telling } from './telling-limits.js';
+import { unknownOwnerLetters } from './unknown-owner-letter.js';
 
 export interface NotifierTargetOptions {
   site: Site;
@@ -84,11 +77,8 @@ export class NotifierTarget implements Target<LeadResolved> {
     return outcome;
   }
 
-  /** Nobody downstream waits for the telling; but a lead that belongs to nobody needs somebody who finds its owner. */
   resolved({ event, plan, operations, record }: ResolvedDelivery<LeadResolved>): OutboxRow[] {
-    const decided = decideTelling(this.options.site, this.options.channels, event);
-    if (!decided.tell || !decided.unknownOwner) return [];
-    const letter = deadLetterRow({
+    return unknownOwnerLetters(this.options, event, {
       topic: this.options.dlqTopic,
       key: record.key,
       value: record.value,
@@ -98,12 +88,9 @@ export class NotifierTarget implements Target<LeadResolved> {
       attempts: operations[0]?.attempts ?? 0,
       firstSeenAtMs: record.timestampMs,
       deadlineAtMs: plan.deadlineAt.getTime(),
-      class: 'unknown_owner',
-      code: 'no_owner',
       traceparent: record.headers.traceparent?.toString(),
       tracestate: record.headers.tracestate?.toString(),
     });
-    return [letter];
   }
 }
 

@@ -116,10 +116,9 @@ interface UpkeepParts {
 }
 
 /** Serves the deliveries to other services, and keeps those moving that no record moves. */
-function keepUp({ env, logger, telemetry }: Context, { storage: { db }, relay, channels, server }: UpkeepParts): Upkeep {
-  const names = new Set(channels.keys());
-  const options = { leaseMs: env.LEASE_MS, wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
-  const target = (name: string) => sweptNotification(name, names, options);
+function keepUp({ env, site, logger, telemetry }: Context, { storage: { db, codec }, relay, channels, server }: UpkeepParts): Upkeep {
+  const topics = { wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
+  const target = (name: string) => sweptNotification(name, { ...topics, site, channels, codec, leaseMs: env.LEASE_MS });
   const relayWake = (): void => relay.wake();
   serveDeliveries(server, { db, target, relayWake, logger });
   const states = statesRoute(db);
