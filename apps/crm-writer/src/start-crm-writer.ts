@@ -256,5 +256,6 @@ function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, 
     telemetry,
     logger,
     sweepMs: env.SWEEP_MS,
+    longestLookupMs: Math.max(0, ...served.map(({ config }) => config.lookupTimeoutMs)),
   });
 }

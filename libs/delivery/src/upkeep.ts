@@ -20,6 +20,8 @@ export interface UpkeepOptions {
   logger: Logger;
   /** Between sweeps; default 5,000. */
   sweepMs?: number;
+  /** Of the verifier; default 50,000. */
+  longestLookupMs?: number;
 }
 
 /** What keeps rows moving that no record moves: sweeper, verifier and purge of one service's process. */

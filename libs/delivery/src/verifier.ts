@@ -23,12 +23,12 @@ export interface VerifierOptions {
   everyMs?: number;
   /** Lookups of this process at once; default 8, and half as many for one destination. */
   concurrency?: number;
+  /** The longest a lookup may take; default 50,000. A row is leased for a little longer: another process takes it over when this one died. */
+  longestLookupMs?: number;
 }
 
-/** Of one lookup; whoever lost it finds its answer refused, and notes it. */
-const leaseMs = 60_000;
-/** What is read and written around a lookup, within its lease. */
-const leaseSlackMs = 10_000;
+/** What is read and written around a lookup. Whoever lost the lease nevertheless finds its answer refused, and notes it. */
+const leaseSlackMs = 5_000;
 /** Before a row is tried again whose lookup could not be judged. */
 const brokenWaitMs = 30_000;
 
@@ -53,6 +53,10 @@ export class Verifier {
 
   constructor(options: VerifierOptions) {
     this.#options = options;
+  }
+
+  get #longestLookupMs(): number {
+    return this.#options.longestLookupMs ?? 50_000;
   }
 
   start(): void {
@@ -91,6 +95,7 @@ export class Verifier {
     const limit = concurrency - this.#underWay.size;
     if (limit <= 0) return 0;
     const full = [...this.#busy].filter(([, count]) => count >= concurrency / 2).map(([destination]) => destination);
+    const leaseMs = this.#longestLookupMs + leaseSlackMs;
     const leased = await leaseUncertain(this.#options.db, { skip: [...this.#unknown, ...full], limit, leaseMs });
     for (const stored of leased) this.#begin(stored);
     return leased.length;
@@ -135,7 +140,9 @@ export class Verifier {
     if (target.lookup === undefined || !target.canLookUp(operation.kind)) return { result: undefined };
     const span = this.#startSpan(stored, operation, target);
     const startedAt = performance.now();
-    const result = cleaned(await lookUp(target, { stored, operation, span }, (error) => this.#threw(stored, error)));
+    const result = cleaned(
+      await lookUp(target, { stored, operation, span, mostMs: this.#longestLookupMs }, (error) => this.#threw(stored, error)),
+    );
     const durationMs = performance.now() - startedAt;
     const outcome = `lookup_${result.kind}`;
     span.set({ 'lead.outcome': outcome });
@@ -208,11 +215,12 @@ interface Question {
   stored: StoredDelivery;
   operation: StoredOperation;
   span: Span;
+  mostMs: number;
 }
 
 async function lookUp(
   target: VerifiedTarget,
-  { stored, operation, span }: Question,
+  { stored, operation, span, mostMs }: Question,
   threw: (error: unknown) => void,
 ): Promise<LookupResult> {
   const { kind, operationKey } = operation;
@@ -220,7 +228,7 @@ async function lookUp(
     eventId: stored.eventId,
     personKey: stored.recordKey?.toString(),
     trace: span.context,
-    timeoutMs: Math.min(target.lookupTimeoutMs ?? target.timeoutMs, leaseMs - leaseSlackMs),
+    timeoutMs: Math.min(target.lookupTimeoutMs ?? target.timeoutMs, mostMs),
   };
   try {
     return (await target.lookup?.({ kind, operationKey }, context)) ?? { kind: 'unknown', code: 'no_lookup' };
