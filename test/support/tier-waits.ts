@@ -1,0 +1,92 @@
+import { Kafka, logLevel } from 'kafkajs';
+import pg from 'pg';
+import { groups, headers, retryTiers, retryTopic, topics } from '#contracts';
+import type { Endpoints } from '#testkit';
+import { readTopic } from './topics.js';
+
+/** What a destination's leads waited for, and when their calls were made. */
+export interface Waits {
+  /** Records on its tiers. */
+  records: number;
+  /** Waits that had more than one record. */
+  again: number;
+  /** Start of each further attempt minus the `ld-not-before` of its wait, ascending, in ms. */
+  latenessMs: number[];
+}
+
+const tierTopics = (destination: string): string[] =>
+  retryTiers.map((tier) => retryTopic(topics.leadAccepted, groups.crmWriter(destination), tier));
+
+/** Reads the tiers of destinations, and the rows of what waits there, from outside. */
+export class TierWaits {
+  private readonly pool: pg.Pool;
+
+  constructor(private readonly endpoints: Endpoints) {
+    this.pool = new pg.Pool({ connectionString: endpoints.databaseUrl, max: 2 });
+    this.pool.on('error', () => undefined);
+  }
+
+  /** Deliveries of the destination by state. */
+  async states(destination: string): Promise<Record<string, number>> {
+    const text = 'select state, count(*)::int as count from crm_writer.delivery where destination = $1 group by state';
+    const { rows } = await this.pool.query<{ state: string; count: number }>(text, [destination]);
+    return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+  }
+
+  /** Calls that were refused, of all leads of the destination. */
+  async refused(destination: string): Promise<number> {
+    const text = `select count(*)::int as count from crm_writer.attempt a join crm_writer.operation o using (operation_key)
+                  where o.destination = $1 and a.outcome = 'transient'`;
+    const { rows } = await this.pool.query<{ count: number }>(text, [destination]);
+    return rows[0]?.count ?? 0;
+  }
+
+  async of(destination: string): Promise<Waits> {
+    const { rows } = await this.pool.query<{ event_id: string; starts: number[] }>(
+      `select o.event_id::text, array_agg(extract(epoch from a.started_at)::float8 * 1000 order by a.started_at) as starts
+       from crm_writer.attempt a join crm_writer.operation o using (operation_key)
+       where o.destination = $1 and not a.late group by o.event_id`,
+      [destination],
+    );
+    const { waits, records } = await this.notBefore(destination);
+    const latenessMs = rows.flatMap(({ event_id, starts }) => {
+      const due = [...(waits.get(event_id) ?? [])].sort((a, b) => a - b);
+      return due.map((ms, at) => Math.floor((starts[at + 1] ?? Number.NaN) - ms));
+    });
+    const distinct = [...waits.values()].reduce((sum, due) => sum + due.size, 0);
+    return { records, again: records - distinct, latenessMs: latenessMs.sort((a, b) => a - b) };
+  }
+
+  /** Deletes every record of the destination's tiers; how many there were. */
+  async empty(destination: string): Promise<number> {
+    const kafka = new Kafka({ brokers: this.endpoints.kafkaBrokers.split(','), clientId: 'tier-waits', logLevel: logLevel.NOTHING });
+    const admin = kafka.admin();
+    await admin.connect();
+    let deleted = 0n;
+    for (const topic of tierTopics(destination)) {
+      const ends = await admin.fetchTopicOffsets(topic);
+      const filled = ends.filter(({ high, low }) => BigInt(high) > BigInt(low));
+      if (filled.length === 0) continue;
+      await admin.deleteTopicRecords({ topic, partitions: filled.map(({ partition, high }) => ({ partition, offset: high })) });
+      for (const { high, low } of filled) deleted += BigInt(high) - BigInt(low);
+    }
+    await admin.disconnect();
+    return Number(deleted);
+  }
+
+  close(): Promise<void> {
+    return this.pool.end();
+  }
+
+  private async notBefore(destination: string): Promise<{ waits: Map<string, Set<number>>; records: number }> {
+    const wanted = tierTopics(destination);
+    const waits = new Map<string, Set<number>>();
+    let records = 0;
+    for await (const record of readTopic(this.endpoints.kafkaBrokers, (topic) => wanted.includes(topic))) {
+      records += 1;
+      const eventId = String(record.headers[headers.eventId]);
+      waits.set(eventId, (waits.get(eventId) ?? new Set()).add(Number(String(record.headers[headers.notBefore]))));
+    }
+    return { waits, records };
+  }
+}
