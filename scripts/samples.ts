@@ -2,7 +2,7 @@
 // as it happens: from intake's own answer, from the sandbox CRM and from the sandbox chat.
 import { type Endpoints, readJsonFile } from '#testkit';
 import { postLead, produceLead } from './samples/doors.js';
-import { followJourney } from './samples/journey.js';
+import { followJourneys } from './samples/journey.js';
 import { samplePeople } from './samples/people.js';
 
 const endpoints = readJsonFile<Endpoints>(process.argv[2] ?? '');
@@ -11,4 +11,4 @@ if (endpoints === undefined) throw new Error('usage: samples.js ENDPOINTS_FILE, 
 const [first, second, third] = samplePeople(Date.now().toString(36));
 console.log('Three sample leads: two over HTTP, one through the topic leads');
 await Promise.all([postLead(endpoints, first), postLead(endpoints, second), produceLead(endpoints, third)]);
-await Promise.all([first, second, third].map((sample) => followJourney(endpoints, sample, console.log)));
+await followJourneys(endpoints, [first, second, third], console.log);

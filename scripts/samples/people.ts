@@ -9,7 +9,7 @@ export interface Sample {
   consent: boolean;
 }
 
-/** Three fictional people; the last one gave no consent to marketing. */
+/** Three fictional people; the second one gave no consent to marketing. */
 export function samplePeople(run: string): [Sample, Sample, Sample] {
   return [
     {
