@@ -10,7 +10,7 @@ let clone: string;
 beforeAll(() => {
   clone = mkdtempSync(join(tmpdir(), 'prepare-'));
   mkdirSync(join(clone, 'scripts'));
-  for (const name of ['prepare', 'prerequisites', 'find-java']) {
+  for (const name of ['prepare', 'prerequisites', 'find-java', 'docker-usable']) {
     const file = join('scripts', `${name}.mjs`);
     cpSync(join(import.meta.dirname, '..', file), join(clone, file));
   }

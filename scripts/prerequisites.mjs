@@ -2,18 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { dockerUsable } from './docker-usable.mjs';
 import { findJava, oldestJava } from './find-java.mjs';
 
 const external = { kafka: 'KAFKA_BROKERS', registry: 'SCHEMA_REGISTRY_URL', postgres: 'DATABASE_URL' };
 
 /** True when the command ends well; its output is not shown. */
 const works = (command, args) => spawnSync(command, args, { stdio: 'ignore', timeout: 20_000 }).status === 0;
-
-/** True where `docker compose` and an engine behind it answer, unless LD_INFRA=embedded. */
-export function dockerUsable() {
-  if (process.env.LD_INFRA === 'embedded') return false;
-  return works('docker', ['compose', 'version']) && works('docker', ['version', '--format', '{{.Server.Version}}']);
-}
 
 /** One line per missing thing, with what to install. `packagesOnly`: nothing is started. `embedded`: all parts are started here in any case. */
 export function missingPrerequisites({ root, packagesOnly, embedded }) {

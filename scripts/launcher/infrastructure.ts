@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Connections, type InfraPart, type Program, registryUrl, runPaths, startEmbedded } from '#testkit';
 import type { Ports } from './ports.js';
-import { requireFreePorts } from './ports.js';
 
 export interface InfrastructureOptions {
   root: string;
@@ -29,9 +28,17 @@ const externals: Record<InfraPart, { variable: string; key: keyof Connections }>
 
 /**
  * Connections to Kafka, the registry and PostgreSQL. Each part that its variable names is used as it is; the others are started by a Docker
- * engine where there is one, else on this machine. Throws when ports are taken or a part does not become ready.
+ * engine where there is one, else on this machine. Throws when a part does not become ready.
  */
 export async function infrastructure(options: InfrastructureOptions): Promise<Connections> {
+  const { given, missing } = fromEnvironment();
+  if (missing.size === 0) options.progress('Using the Kafka, registry and PostgreSQL named by the environment');
+  if (given.databaseUrl !== undefined) options.onDatabase(given.databaseUrl);
+  const started = missing.size === 0 ? {} : await start(missing, given, options);
+  return { ...started, ...given } as Connections;
+}
+
+function fromEnvironment(): { given: Partial<Connections>; missing: Set<InfraPart> } {
   const given: Partial<Connections> = {};
   const missing = new Set<InfraPart>();
   for (const [part, { variable, key }] of Object.entries(externals) as [InfraPart, (typeof externals)[InfraPart]][]) {
@@ -39,14 +46,12 @@ export async function infrastructure(options: InfrastructureOptions): Promise<Co
     if (value) given[key] = key === 'schemaRegistry' ? value.replace(/\/+$/, '') : value;
     else missing.add(part);
   }
-  if (missing.size === 0) options.progress('Using the Kafka, registry and PostgreSQL named by the environment');
-  await requireFreePorts(portsOf(missing, options.ports));
-  if (given.databaseUrl !== undefined) options.onDatabase(given.databaseUrl);
-  const started = missing.size === 0 ? {} : await start(missing, given, options);
-  return { ...started, ...given } as Connections;
+  return { given, missing };
 }
 
-function portsOf(parts: ReadonlySet<InfraPart>, ports: Ports): Record<string, number> {
+/** The ports that `infrastructure` will use, by what for: those of the parts that the environment does not name. */
+export function infrastructurePorts(ports: Ports): Record<string, number> {
+  const { missing: parts } = fromEnvironment();
   return {
     ...(parts.has('kafka') ? { Kafka: ports.kafka, 'Kafka controller': ports.kafkaController } : {}),
     ...(parts.has('registry') ? { 'schema registry': ports.registry } : {}),
@@ -60,7 +65,7 @@ async function start(
   options: InfrastructureOptions,
 ): Promise<Partial<Connections>> {
   // The compose file ties its registry to its own database, so it serves all three parts or none.
-  if (parts.size === 3 && dockerUsable()) return startCompose(options);
+  if (parts.size === 3 && dockerUsable(options.root)) return startCompose(options);
   const { runDir, ports, progress, run, runOnce, signal } = options;
   const onDatabase = parts.has('postgres') ? options.onDatabase : undefined;
   progress(`Starting ${[...parts].join(', ')} on this machine`);
@@ -80,11 +85,8 @@ async function start(
   });
 }
 
-function dockerUsable(): boolean {
-  if (process.env.LD_INFRA === 'embedded') return false;
-  const works = (...args: string[]): boolean => spawnSync('docker', args, { stdio: 'ignore', timeout: 20_000 }).status === 0;
-  return works('compose', 'version') && works('version', '--format', '{{.Server.Version}}');
-}
+/** One look for it, in plain JavaScript, because the check of prerequisites runs before anything is built. */
+const dockerUsable = (root: string): boolean => spawnSync(process.execPath, [join(root, 'scripts', 'docker-usable.mjs')]).status === 0;
 
 async function startCompose({ root, runDir, ports, progress, onCompose, onDatabase }: InfrastructureOptions): Promise<Connections> {
   const project = `lead-delivery-${createHash('sha256').update(runDir).digest('hex').slice(0, 8)}`;

@@ -5,15 +5,15 @@ import { type Connections, type Endpoints, type InfraPart, type RunState, runPat
 import { checkSite } from './check-site.js';
 import { endpointsOf } from './endpoints.js';
 import { callersEnvironment, type Surroundings } from './environment.js';
-import { infrastructure, stopCompose } from './infrastructure.js';
+import { infrastructure, infrastructurePorts, stopCompose } from './infrastructure.js';
 import type { StartOptions } from './options.js';
-import { portsFrom, requireFreePorts, type Service, services } from './ports.js';
-import { claimRunDir, releaseRunDir } from './run-dir.js';
+import { type Ports, portsFrom, requireFreePorts, type Service, services } from './ports.js';
+import { claimRunDir, forgetEndpoints, releaseRunDir } from './run-dir.js';
 import type { Say } from './say.js';
-import { table } from './say.js';
 import { ensureSecrets } from './secrets.js';
 import { runJob, serviceProgram } from './services.js';
 import { Supervisor } from './supervisor.js';
+import { whereThingsAre } from './where-things-are.js';
 
 /** Children of a later stage are stopped before those of an earlier one. */
 const stages = { postgres: 0, kafka: 1, registry: 1, sandbox: 2, services: 3 } as const;
@@ -52,7 +52,7 @@ export class Instance {
     await claimRunDir(runDir);
     this.claimed = true;
     const ports = portsFrom(portBase);
-    await requireFreePorts({ intake: ports.intake, sandbox: ports.sandbox, operator: ports.operator, ...internalPorts(ports.internal) });
+    await requireFreePorts({ ...servicePorts(ports), ...infrastructurePorts(ports) });
     const secretsDir = runPaths(runDir).secrets;
     const { sourceKey, sourceKeyHash } = ensureSecrets(secretsDir, this.root);
     const around = { ports, siteFile: config, secretsDir, sourceKeyHash };
@@ -63,7 +63,7 @@ export class Instance {
     this.endpoints = endpoints;
     this.publishEndpoints();
     this.say(`Ready after ${Math.round((performance.now() - startedAt) / 1000)} s\n`);
-    for (const line of this.urls(endpoints())) this.say(line);
+    for (const line of [...whereThingsAre(endpoints(), runDir), '']) this.say(line);
   }
 
   /** Starts what is missing of the infrastructure, and prepares each part as soon as it is there. */
@@ -133,7 +133,10 @@ export class Instance {
     this.aborted.abort();
     await this.supervisor.stop();
     if (this.state.composeProject !== undefined) await stopCompose(this.root, this.state.composeProject, { forget: false });
-    if (this.claimed) releaseRunDir(this.options.runDir);
+    if (!this.claimed) return;
+    this.endpoints = undefined;
+    forgetEndpoints(this.options.runDir);
+    releaseRunDir(this.options.runDir);
   }
 
   /** Ends every child at once. */
@@ -149,31 +152,11 @@ export class Instance {
   private publishEndpoints(): void {
     if (this.endpoints !== undefined) writeJsonFile(runPaths(this.options.runDir).endpoints, this.endpoints());
   }
-
-  private urls(endpoints: Endpoints): string[] {
-    const { runDir } = this.options;
-    return [
-      ...table([
-        ['intake', `${endpoints.intake}/v1/leads (OpenAPI: ${endpoints.intake}/openapi.json)`],
-        ['CRM and chat', new URL('/', endpoints.sandboxCrm).href],
-        ['schema registry', endpoints.schemaRegistry],
-        ['Kafka', endpoints.kafkaBrokers],
-        ['PostgreSQL', withoutPassword(endpoints.databaseUrl)],
-        ...services.map((service): [string, string] => [`${service} metrics`, endpoints.metrics[service] ?? '']),
-        ['all of these', runPaths(runDir).endpoints],
-        ['keys and tokens', runPaths(runDir).secrets],
-        ['logs', runPaths(runDir).logs],
-      ]),
-      '',
-    ];
-  }
 }
 
-const internalPorts = (internal: Record<string, number>): Record<string, number> =>
-  Object.fromEntries(Object.entries(internal).map(([service, port]) => [`${service} metrics`, port]));
-
-function withoutPassword(url: string): string {
-  const shown = new URL(url);
-  shown.password = '';
-  return shown.href;
-}
+const servicePorts = ({ intake, sandbox, operator, internal }: Ports): Record<string, number> => ({
+  intake,
+  sandbox,
+  operator,
+  ...Object.fromEntries(Object.entries(internal).map(([service, port]) => [`${service} metrics`, port])),
+});

@@ -16,7 +16,7 @@ export interface StartOptions {
 
 const usage = `npm start -- [options]
   --run-dir DIR    where all state and logs are kept (default .run)
-  --port-base N    first of the fifteen ports used (default 7300)
+  --port-base N    first of the sixteen ports used (default 7300)
   --config FILE    site file (default config/demo.yaml)
   --no-samples     put no sample leads in
   --detach         give the terminal back once everything is ready; \`npm stop\` ends it`;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { identify, isRunning, type ProcessIdentity, type RunState, runPaths, writeJsonFile } from '#testkit';
 import { claimRunDir, releaseRunDir, runningLauncher } from './run-dir.js';
+import { stopInstance } from './stop-instance.js';
 
 let dir: string;
 beforeEach(() => {
@@ -43,6 +44,16 @@ describe('a run directory', () => {
     await claimRunDir(dir);
     expect(isRunning(left)).toBe(false);
     expect(runningLauncher(dir)?.pid).toBe(process.pid);
+    expect(existsSync(runPaths(dir).endpoints)).toBe(false);
+  });
+
+  it('says nothing of a running instance any more once the one whose launcher was killed is stopped', async () => {
+    const left = await sleeper();
+    writeJsonFile(runPaths(dir).lock, { pid: process.pid, startMark: 'of an earlier process' });
+    writeJsonFile(runPaths(dir).state, state(left));
+    writeJsonFile(runPaths(dir).endpoints, {});
+    expect(await stopInstance(dir, { root: dir, forget: false })).toBe(true);
+    expect(isRunning(left)).toBe(false);
     expect(existsSync(runPaths(dir).endpoints)).toBe(false);
   });
 

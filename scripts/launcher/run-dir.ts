@@ -12,7 +12,7 @@ export function runningLauncher(runDir: string): ProcessIdentity | undefined {
  * Throws when another one works there.
  */
 export async function claimRunDir(runDir: string): Promise<void> {
-  const { lock, logs, endpoints } = runPaths(runDir);
+  const { lock, logs } = runPaths(runDir);
   mkdirSync(logs, { recursive: true });
   const mine = `${lock}.${process.pid}`;
   writeJsonFile(mine, identify(process.pid));
@@ -28,7 +28,12 @@ export async function claimRunDir(runDir: string): Promise<void> {
     rmSync(mine, { force: true });
   }
   await stopRecordedChildren(runDir);
-  rmSync(endpoints, { force: true });
+  forgetEndpoints(runDir);
+}
+
+/** Takes back what the directory says of a running instance: all of it has ended. */
+export function forgetEndpoints(runDir: string): void {
+  rmSync(runPaths(runDir).endpoints, { force: true });
 }
 
 /** Gives the directory back: another launcher may claim it. */

@@ -1,6 +1,6 @@
 import { isRunning, pause } from '#testkit';
 import { stopCompose } from './infrastructure.js';
-import { recordedState, releaseRunDir, runningLauncher, stopRecordedChildren } from './run-dir.js';
+import { forgetEndpoints, recordedState, releaseRunDir, runningLauncher, stopRecordedChildren } from './run-dir.js';
 
 /**
  * Stops the instance of a directory: through its launcher where that one lives, else child by child as recorded. With `forget` the data of
@@ -15,6 +15,7 @@ export async function stopInstance(runDir: string, { root, forget }: { root: str
   const left = await stopRecordedChildren(runDir);
   const project = recordedState(runDir)?.composeProject;
   if (project !== undefined && (left > 0 || forget || launcher === undefined)) await stopCompose(root, project, { forget });
+  forgetEndpoints(runDir);
   releaseRunDir(runDir);
   return launcher !== undefined || left > 0;
 }

@@ -70,6 +70,7 @@ it('starts two instances side by side, stops exactly one, and starts it again on
 
   await stop(one);
   expect(await openPorts(one)).toEqual([]);
+  expect(existsSync(join(one.dir, 'endpoints.json'))).toBe(false);
   expect(Object.values(first.pids).filter(alive)).toEqual([]);
   await deliverOne(two, 'start-3');
 
