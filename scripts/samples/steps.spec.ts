@@ -42,6 +42,15 @@ describe('the steps of the sample leads', () => {
     ]);
   });
 
+  it('put the outcome before the message that tells of it, although its owner was asked later', () => {
+    const journey = {
+      ...grace.journey,
+      deliveries: [{ ...delivery('crm', 'delivered', 90), operations: [{ kind: 'lead', state: 'succeeded', ref: 'r-2' }] }],
+    };
+    const lines = stepsOf([{ ...grace, journey: journey as typeof ada.journey }]).map(({ what }) => what);
+    expect(lines.slice(-2)).toEqual(['Grace (Kafka): crm: delivered (lead r-2)', 'Grace (Kafka): seen in the chat as message 2']);
+  });
+
   it('name no missing destination before all leads are accepted', () => {
     const { journey: _, ...unknown } = ada;
     expect(stepsOf([unknown, grace]).filter(({ what }) => what.includes('no consent'))).toEqual([]);

@@ -5,7 +5,14 @@ export interface Journey {
   event_id: string;
   lead_ref: string;
   accepted_at: string;
-  deliveries: { destination: string; state: string; as_of: string; operations: { kind: string; state: string; ref?: string }[] }[];
+  deliveries: Delivery[];
+}
+
+interface Delivery {
+  destination: string;
+  state: string;
+  as_of: string;
+  operations: { kind: string; state: string; ref?: string }[];
 }
 
 /** What is known of one lead at one moment; all times are ISO. */
@@ -42,15 +49,27 @@ export function hasArrived({ journey, records, messages }: Seen): boolean {
   return journey.deliveries.every(({ state }) => state === 'delivered');
 }
 
-function ownSteps({ journey, records, messages }: Seen): Step[] {
+/**
+ * `as_of` is when the owner was asked, some time after the state was reached. The message is sent on the outcome in the CRM whose records are
+ * seen, so that this one was delivered before it.
+ */
+function reachedAt({ as_of, operations }: Delivery, { records, messages }: Seen): string {
+  const [first] = messages;
+  const isToldOf = operations.some(({ ref }) => records.some(({ id }) => id === ref));
+  return isToldOf && first !== undefined && Date.parse(first.received_at) < Date.parse(as_of) ? first.received_at : as_of;
+}
+
+function ownSteps(seen: Seen): Step[] {
+  const { journey, records, messages } = seen;
   if (journey === undefined) return [];
   const deliveries = journey.deliveries.filter(({ state }) => !passing.has(state));
   return [
     { at: journey.accepted_at, what: `accepted as ${journey.lead_ref}, event ${journey.event_id}` },
     ...records.map(({ id, received_at }) => ({ at: received_at, what: `seen in the CRM as record ${id}` })),
-    ...deliveries.map(({ destination, state, as_of, operations }) => {
+    ...deliveries.map((delivery) => {
+      const { destination, state, operations } = delivery;
       const done = operations.filter((one) => one.state === 'succeeded').map(({ kind, ref }) => `${kind} ${ref ?? ''}`.trim());
-      return { at: as_of, what: `${destination}: ${state}${done.length > 0 ? ` (${done.join(', ')})` : ''}` };
+      return { at: reachedAt(delivery, seen), what: `${destination}: ${state}${done.length > 0 ? ` (${done.join(', ')})` : ''}` };
     }),
     ...messages.map(({ message_id, received_at }) => ({ at: received_at, what: `seen in the chat as message ${message_id}` })),
   ];
