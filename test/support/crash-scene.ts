@@ -3,17 +3,18 @@ import { join } from 'node:path';
 import type { CrashPoint } from '#runtime';
 import { runPaths } from '#testkit';
 import { type BalanceRun, runBalance } from './balance.js';
+import { CrashEvidence, crmUrl } from './crash-evidence.js';
+import type { Door, SiteDestination } from './crash-site.js';
 import { Crashes } from './crashes.js';
 import { eventually } from './eventually.js';
 import type { OpenStack } from './stack.js';
 import { leadBody } from './traffic.js';
 
-/** A form, and the destination that its leads go to: `native` repeats an answer by its key, `plain` makes another record. */
-export type Door = 'native' | 'plain';
-
-export interface CrashCase {
+/** A crash at one point; its leads have a destination of their own, which the process that crashes serves alone. */
+export interface CrashCase extends SiteDestination {
+  title: string;
   app: 'crm-writer' | 'intake';
-  doors: Door[];
+  point: CrashPoint;
   /** What has to happen before the step is met; default: a lead. */
   provoke?: 'leases that ran out' | 'an answer lost after the commit' | 'an approved item' | 'a retry tier';
 }
@@ -30,142 +31,184 @@ export interface Accounts {
   balance: BalanceRun;
 }
 
-interface CrashLead {
-  name: string;
-  door: Door;
-  eventId: string;
-}
-
 const leadsPerCase = 6;
-/** A killed verifier's lease on a row is a minute. */
+/** Crashes that may meet the point over something else than the case's leads before one must meet it over them. */
+const mostTries = 4;
 const settleLimitMs = 240_000;
-const leaseMs = 6_000;
+export const leaseMs = 6_000;
+
+/** Points that other cases' rows would come to first. */
+const needsOrder: readonly CrashPoint[] = ['published', 'deleted', 'committed'];
+
+/** In this order the cases that need everything else to be done come first, so that the most of the others follow without a start between. */
+export function inOrder<C extends CrashCase>(cases: readonly C[]): C[] {
+  const first = (one: C): boolean => needsOrder.includes(one.point) && one.app === 'crm-writer';
+  return [
+    ...cases.filter(first),
+    ...cases.filter(({ app }) => app === 'intake'),
+    ...cases.filter((one) => !first(one) && one.app !== 'intake'),
+  ];
+}
 
 /** Crashes one after the other on one stack; what became of their leads is looked at in the end, when all had the time to recover. */
 export class CrashScene {
-  private readonly leads: CrashLead[] = [];
+  private readonly leads: { case: CrashCase; eventId: string }[] = [];
+  private readonly writer: Crashes;
+  private readonly intake: Crashes;
+  private readonly evidence: CrashEvidence;
   private posted = 0;
 
-  constructor(private readonly open: OpenStack) {}
-
-  async begin(): Promise<void> {
-    await this.control('plain', { idempotency: 'off' });
+  constructor(private readonly open: OpenStack) {
+    this.writer = new Crashes(open.stack, 'crm-writer');
+    this.intake = new Crashes(open.stack, 'intake');
+    this.evidence = new CrashEvidence(open.endpoints());
   }
 
-  async crash(
-    name: string,
-    { point, door, app, provoke }: { point: CrashPoint; door: Door; app: CrashCase['app']; provoke?: CrashCase['provoke'] },
-  ): Promise<void> {
-    await this.open.stack.ready('intake');
-    const crashes = new Crashes(this.open.stack, app);
-    // Nobody else's leads come in the way while it is armed.
-    const env: Record<string, string> = app === 'crm-writer' ? { LD_DESTINATIONS: `${door}-crm` } : {};
-    if (provoke === 'leases that ran out') await this.loseLeases(name, door, { crashes, env });
-    else if (provoke === 'a retry tier') await this.wait(name, door, () => crashes.arm(point, env));
-    else if (provoke === 'an approved item') await this.replay(name, door, () => crashes.arm(point, env));
-    else {
-      if (provoke === 'an answer lost after the commit') await this.control(door, { operation: 'lead', reset: 'after', times: 1 });
-      await crashes.arm(point, env);
-      await this.post(name, door, provoke === undefined ? leadsPerCase : 1);
-    }
-    // Where it was not met, nobody may meet it later.
-    await crashes.reached(point).finally(() => crashes.kill());
+  /** Has ready what a case needs of the past: a lead that was refused for good. */
+  async begin(cases: readonly CrashCase[]): Promise<void> {
+    await this.control('plain', { idempotency: 'off' });
+    const replayed = cases.filter(({ provoke }) => provoke === 'an approved item');
+    for (const one of replayed) await this.control(one.door, { operation: 'lead', campaign: one.name, status: 422, times: 1 });
+    await Promise.all(replayed.map((one) => this.post(one, 1)));
+    await Promise.all(this.leads.map((lead) => this.becomes(lead.eventId, 'dead')));
+  }
+
+  async crash(one: CrashCase): Promise<void> {
+    if (one.app === 'intake') return this.crashIntake(one);
+    const { provoke, point } = one;
+    if (needsOrder.includes(point)) await this.recovered();
+    if (provoke === 'an answer lost after the commit')
+      await this.control(one.door, { operation: 'lead', campaign: one.name, reset: 'after', times: 1 });
+    if (provoke === 'a retry tier') await this.control(one.door, { operation: 'lead', campaign: one.name, status: 423, times: 1 });
+    if (provoke === 'leases that ran out') await this.loseLeases(one);
+    const connects = point === 'sent' && provoke !== 'a retry tier';
+    await this.meet(one, { time: connects || provoke === 'a retry tier' ? 2 : 1, begin: () => this.provoke(one, { connects }) });
   }
 
   /** Waits until every lead has recovered, and reports by id. */
-  async settle(names: readonly string[]): Promise<Accounts> {
+  async settle(cases: readonly CrashCase[]): Promise<Accounts> {
+    await Promise.all([this.writer.disarm(), this.intake.disarm()]);
+    await Promise.all(['crm-writer', 'intake'].map((app) => this.open.stack.ready(app)));
     await eventually(async () => {
       const { lost, notDelivered } = await this.count();
       if (lost.length + notDelivered.length > 0) throw new Error(`${lost.length} leads lost, ${notDelivered.length} not delivered`);
     }, settleLimitMs).catch((error: Error) => console.log(error.message));
-    const withLeads = new Set(this.leads.map(({ name }) => name));
     const balance = await runBalance(this.open.stack.runDir);
-    return { ...(await this.count()), uneventful: names.filter((name) => !withLeads.has(name)), balance, leads: this.leads.length };
+    const uneventful = cases.filter((one) => this.eventIds(one).length === 0).map(({ title }) => title);
+    return { ...(await this.count()), uneventful, balance, leads: this.leads.length };
   }
 
-  private async count(): Promise<Pick<Accounts, 'lost' | 'doubled' | 'notDelivered'>> {
-    const counts = { native: await this.records('native'), plain: await this.records('plain') };
-    const of = ({ door, eventId }: CrashLead): number => counts[door].get(eventId) ?? 0;
-    const say = ({ name, eventId }: CrashLead): string => `${name}: ${eventId}`;
-    const states = await Promise.all(this.leads.map(({ eventId, door }) => this.state(eventId, door)));
-    return {
-      lost: this.leads.filter((lead) => of(lead) === 0).map(say),
-      doubled: this.leads.filter((lead) => of(lead) > 1).map(say),
-      notDelivered: this.leads.flatMap((lead, at) => (states[at] === 'delivered' ? [] : [`${say(lead)} ${states[at]}`])),
-    };
+  close(): Promise<void> {
+    return this.evidence.close();
   }
 
-  /** The app dies with claims, is away until their leases have run out, and finds them when it comes back. */
-  private async loseLeases(name: string, door: Door, { crashes, env }: { crashes: Crashes; env: Record<string, string> }): Promise<void> {
-    await crashes.arm('claimed', env);
-    await this.post(name, door, leadsPerCase);
-    await crashes.reached('claimed');
-    await crashes.killAndArm('swept', { downMs: leaseMs + 1_000, env });
+  /** Crashes at the point until that was over a lead of the case. */
+  private async meet(one: CrashCase, { time, begin }: { time: number; begin(): Promise<void> }): Promise<void> {
+    const { point, door } = one;
+    const downMs = point === 'swept' ? leaseMs + 1_000 : 0;
+    await this.writer.arm({ point, time, downMs, env: { LD_DESTINATIONS: one.name } });
+    await begin();
+    for (let tries = 1; ; tries += 1) {
+      await this.writer.reached(point);
+      if (await this.evidence.shows(point, { eventIds: this.eventIds(one), door })) return;
+      if (tries === mostTries) throw new Error(`crm-writer stood at ${point} ${tries} times, and never over one of these leads`);
+      await this.writer.arm({ point, env: { LD_DESTINATIONS: one.name } });
+    }
   }
 
-  /** One lead is asked to wait: its next record lies on a retry tier, and nothing else is under way. */
-  private async wait(name: string, door: Door, arm: () => Promise<void>): Promise<void> {
-    await this.ready(door);
-    await this.control(door, { operation: 'lead', status: 429, headers: { 'Retry-After': '10' }, times: 1 });
-    const [eventId = ''] = await this.post(name, door, 1);
-    await this.becomes(eventId, door, 'waiting');
-    await arm();
+  private async provoke(one: CrashCase, { connects }: { connects: boolean }): Promise<void> {
+    if (one.provoke === 'leases that ran out') return;
+    if (connects) {
+      // Over a connection that is there the next request has left when its process stands still.
+      const [first = ''] = await this.post(one, 1);
+      await this.becomes(first, 'delivered');
+    }
+    if (one.provoke === 'an approved item') {
+      const [dead = ''] = this.eventIds(one);
+      await eventually(async () => expectOne(await this.approve(one, dead)), 60_000);
+    } else await this.post(one, one.provoke === undefined && !connects ? leadsPerCase : 1);
   }
 
-  /** One lead is refused for good, and a person approves that it is sent again. */
-  private async replay(name: string, door: Door, arm: () => Promise<void>): Promise<void> {
-    await this.ready(door);
-    await this.control(door, { operation: 'lead', status: 422, times: 1 });
-    const [eventId = ''] = await this.post(name, door, 1);
-    await this.becomes(eventId, door, 'dead');
-    await arm();
-    await eventually(async () => expectOne(await this.approve(eventId, door)), 60_000);
+  /** The app dies with claims and is away until their leases have run out. */
+  private async loseLeases(one: CrashCase): Promise<void> {
+    await this.meet({ ...one, point: 'claimed' }, { time: 1, begin: async () => void (await this.post(one, leadsPerCase)) });
   }
 
-  /** The last crash is over: no earlier lead of this CRM would meet the next rule. */
-  private async ready(door: Door): Promise<void> {
+  /** Leads that are handed in meanwhile are answered by the next process. */
+  private async crashIntake(one: CrashCase): Promise<void> {
+    await this.open.stack.ready('intake');
+    await eventually(async () => expectNone('rows of intake unpublished', await this.evidence.unpublished('intake')), 30_000);
+    const before = await this.evidence.accepted();
+    await this.intake.arm({ point: one.point });
+    const posting = this.post(one, leadsPerCase);
+    const crashed = this.intake.reached(one.point).then(async () => {
+      if ((await this.evidence.accepted()) === before) throw new Error(`intake stood at ${one.point} without a lead`);
+    });
+    await crashed.finally(() => this.intake.disarm());
+    await posting;
+    await this.open.stack.ready('intake');
+  }
+
+  /** Everything that was begun has been finished by a process that serves all. */
+  private async recovered(): Promise<void> {
+    await this.writer.disarm();
     await this.open.stack.ready('crm-writer');
     await eventually(async () => {
-      const mine = this.leads.filter((lead) => lead.door === door);
-      const states = await Promise.all(mine.map(({ eventId }) => this.state(eventId, door)));
-      const open = states.filter((state) => state !== 'delivered').length;
-      if (open > 0) throw new Error(`${open} earlier leads are open`);
+      const states = await Promise.all(this.leads.map(({ eventId }) => this.state(eventId)));
+      expectNone('leads open', states.filter((state) => state !== 'delivered' && state !== 'dead').length);
+      expectNone('rows unpublished', await this.evidence.unpublished('crm_writer'));
     }, settleLimitMs);
   }
 
-  private async post(name: string, door: Door, count: number): Promise<string[]> {
-    const eventIds = await Promise.all(Array.from({ length: count }, () => this.postOne(door)));
-    for (const eventId of eventIds) this.leads.push({ name, door, eventId });
+  private async count(): Promise<Pick<Accounts, 'lost' | 'doubled' | 'notDelivered'>> {
+    const counts = { native: await this.evidence.records('native'), plain: await this.evidence.records('plain') };
+    const states = await Promise.all(this.leads.map(({ eventId }) => this.state(eventId)));
+    const all = this.leads.map(({ case: { title, door }, eventId }, at) => {
+      return { text: `${title}: ${eventId} ${states[at]}`, records: counts[door].get(eventId) ?? 0, delivered: states[at] === 'delivered' };
+    });
+    const texts = (some: typeof all): string[] => some.map(({ text }) => text);
+    return {
+      lost: texts(all.filter(({ records }) => records === 0)),
+      doubled: texts(all.filter(({ records }) => records > 1)),
+      notDelivered: texts(all.filter(({ delivered }) => !delivered)),
+    };
+  }
+
+  private eventIds(one: CrashCase): string[] {
+    return this.leads.filter((lead) => lead.case.name === one.name).map(({ eventId }) => eventId);
+  }
+
+  private async post(one: CrashCase, count: number): Promise<string[]> {
+    const eventIds = await Promise.all(Array.from({ length: count }, () => this.postOne(one.name)));
+    for (const eventId of eventIds) this.leads.push({ case: one, eventId });
     return eventIds;
   }
 
   /** The same lead is handed in until it is answered 202, as a website would do. */
-  private async postOne(door: Door): Promise<string> {
+  private async postOne(form: string): Promise<string> {
     const n = this.posted++;
-    const body = { ...leadBody(`crash-${n}`, n), form: door };
-    let eventId = '';
-    await eventually(async () => {
+    const body = { ...leadBody(`crash-${n}`, n), form, campaign: form };
+    return eventually(async () => {
       const answer = await this.open.intake.post(body);
       if (answer.status !== 202) throw new Error(`intake answered ${answer.status}`);
-      eventId = String(answer.body.event_id);
+      return String(answer.body.event_id);
     }, 60_000);
-    return eventId;
   }
 
-  private async state(eventId: string, door: Door): Promise<string> {
+  private async state(eventId: string): Promise<string> {
     const { body } = await this.open.intake.get(`/v1/leads/${eventId}`);
-    const deliveries = (body.deliveries ?? []) as { destination: string; state: string }[];
-    return deliveries.find(({ destination }) => destination === `${door}-crm`)?.state ?? 'unknown';
+    const [delivery] = (body.deliveries ?? []) as { state: string }[];
+    return delivery?.state ?? 'unknown';
   }
 
-  private becomes(eventId: string, door: Door, state: string): Promise<void> {
+  private becomes(eventId: string, state: string): Promise<void> {
     return eventually(async () => {
-      const now = await this.state(eventId, door);
+      const now = await this.state(eventId);
       if (now !== state) throw new Error(`${eventId} is ${now}, not ${state}`);
     }, 60_000);
   }
 
-  private async approve(eventId: string, door: Door): Promise<number> {
+  private async approve({ name }: CrashCase, eventId: string): Promise<number> {
     const { stack, endpoints } = this.open;
     const tokens = JSON.parse(readFileSync(join(runPaths(stack.runDir).secrets, 'internal-tokens.json'), 'utf8')) as Record<string, string>;
     const answer = await fetch(`${endpoints().internal.operator}/internal/v1/items:approve`, {
@@ -175,36 +218,27 @@ export class CrashScene {
         approver: 'ada',
         reason: 'crash test',
         new_deadline: '4h',
-        select: { destination: `${door}-crm`, event_ids: [eventId] },
+        select: { destination: name, event_ids: [eventId] },
         max: 1,
       }),
     });
     return ((await answer.json()) as { approved?: number }).approved ?? 0;
   }
 
-  private crmUrl(door: Door): string {
-    const { sandboxCrm } = this.open.endpoints();
-    return door === 'native' ? sandboxCrm : `${sandboxCrm}-plain`;
-  }
-
   private async control(door: Door, rule: Record<string, unknown>): Promise<void> {
-    const answer = await fetch(`${this.crmUrl(door)}/control`, {
+    const answer = await fetch(`${crmUrl(this.open.endpoints(), door)}/control`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(rule),
     });
     if (!answer.ok) throw new Error(`the sandbox took no rule: ${await answer.text()}`);
   }
-
-  private async records(door: Door): Promise<Map<string, number>> {
-    const answer = await fetch(`${this.crmUrl(door)}/data`);
-    const { leads } = (await answer.json()) as { leads: { external_id: string }[] };
-    const counts = new Map<string, number>();
-    for (const { external_id } of leads) counts.set(external_id, (counts.get(external_id) ?? 0) + 1);
-    return counts;
-  }
 }
 
 function expectOne(approved: number): void {
   if (approved !== 1) throw new Error(`${approved} items approved`);
+}
+
+function expectNone(what: string, count: number): void {
+  if (count > 0) throw new Error(`${count} ${what}`);
 }
