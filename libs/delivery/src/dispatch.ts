@@ -86,7 +86,11 @@ export class Dispatch<E> {
     await this.#bulkhead.enter();
     this.#ahead.delete(work);
     this.pump();
-    return call().finally(() => this.#bulkhead.leave());
+    try {
+      return await call();
+    } finally {
+      this.#bulkhead.leave();
+    }
   }
 
   /** Starts what may be started. */
@@ -141,10 +145,12 @@ export class Dispatch<E> {
     if (isStale(work)) return false;
     this.#active++;
     this.#ahead.add(work);
-    return this.#options.deliver(work).finally(() => {
+    try {
+      return await this.#options.deliver(work);
+    } finally {
       this.#active--;
       this.#ahead.delete(work);
-    });
+    }
   }
 
   #closed(reason: PauseReason): void {

@@ -17,9 +17,17 @@ const columns: readonly Column<ContactWrite>[] = [
   ['destination', 'text', (write) => write.destination],
   ['operation_key', 'text', (write) => write.operationKey],
   ['attempt_id', 'uuid', (write) => write.attemptId],
-  ['fields', 'jsonb', (write) => JSON.stringify(Object.fromEntries(write.fields.map((name) => [name, rankOf(write)])))],
+  ['fields', 'jsonb', ranked],
 ];
 const input = unnestColumns('i', columns);
+
+function ranked(write: ContactWrite): string {
+  const rank = rankOf(write);
+  const fields: Record<string, string> = {};
+  for (const name of write.fields) fields[name] = rank;
+  return JSON.stringify(fields);
+}
+
 const person = 'c.person_key = i.person_key AND c.destination = i.destination';
 
 /** What a row `c` holds of its fields once its owner's count too: a field's rank is the highest it ever had. */

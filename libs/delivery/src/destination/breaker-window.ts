@@ -19,6 +19,7 @@ export class BreakerWindow {
   readonly #policy: BreakerPolicy;
   /** In the order of their last outcome. */
   readonly #seen = new Map<string, { failed: boolean; atMs: number }>();
+  #failed = 0;
   #unreachedInARow = 0;
 
   constructor(policy: BreakerPolicy) {
@@ -29,30 +30,35 @@ export class BreakerWindow {
   add({ operationKey, failed, unreached }: SeenOutcome, nowMs: number): boolean {
     if (!failed) this.#unreachedInARow = 0;
     else if (unreached) this.#unreachedInARow++;
-    this.#seen.delete(operationKey);
+    this.#drop(operationKey);
     this.#seen.set(operationKey, { failed, atMs: nowMs });
+    if (failed) this.#failed++;
     this.#forget(nowMs);
     return this.#unreachedInARow >= unreachedLimit || this.#isFailing();
   }
 
   clear(): void {
     this.#seen.clear();
+    this.#failed = 0;
     this.#unreachedInARow = 0;
   }
 
   #forget(nowMs: number): void {
     for (const [key, { atMs }] of this.#seen) {
       if (this.#seen.size <= this.#policy.window && nowMs - atMs < rememberMs) return;
-      this.#seen.delete(key);
+      this.#drop(key);
     }
+  }
+
+  #drop(key: string): void {
+    if (this.#seen.get(key)?.failed === true) this.#failed--;
+    this.#seen.delete(key);
   }
 
   #isFailing(): boolean {
     const { window, minimum, ratio } = this.#policy;
     const total = this.#seen.size;
-    let failed = 0;
-    for (const one of this.#seen.values()) failed += one.failed ? 1 : 0;
-    if (total >= minimum && failed === total) return true;
-    return total >= window && failed >= total * ratio;
+    if (total >= minimum && this.#failed === total) return true;
+    return total >= window && this.#failed >= total * ratio;
   }
 }

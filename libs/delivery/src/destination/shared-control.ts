@@ -56,6 +56,7 @@ export class SharedControl implements DestinationControl {
   #epoch = 0;
   #toldLimit = 0;
   #timer: NodeJS.Timeout | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
   #stopped = false;
 
   constructor(options: SharedControlOptions) {
@@ -235,12 +236,22 @@ export class SharedControl implements DestinationControl {
     this.#wakeLater();
   }
 
+  /** A timer that goes off too early only looks again: every answer comes by here, and most change nothing. */
   #wakeLater(): void {
-    clearTimeout(this.#timer);
     const { freshForMs } = this.#link.known;
     const waits = [freshForMs > 0 ? freshForMs : undefined, this.#prober.nextMs()];
     if (this.mode === 'ramping') waits.push(untilNextStepMs(this.#rampingForMs()));
     const waitMs = Math.min(...waits.filter((wait) => wait !== undefined));
-    if (Number.isFinite(waitMs)) this.#timer = setTimeout(() => this.#settle(false), Math.max(1, Math.ceil(waitMs))).unref();
+    const nowMs = performance.now();
+    if (!Number.isFinite(waitMs) || this.#timerAtMs <= nowMs + Math.max(1, waitMs)) return;
+    clearTimeout(this.#timer);
+    const delayMs = Math.max(1, Math.ceil(waitMs));
+    this.#timerAtMs = nowMs + delayMs;
+    this.#timer = setTimeout(() => this.#look(), delayMs).unref();
+  }
+
+  #look(): void {
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    this.#settle(false);
   }
 }

@@ -84,11 +84,10 @@ interface Said {
 }
 
 function toOutcome(meaning: Meaning, { status, body, afterMs, canLookUp }: Said): Outcome {
+  if (meaning.outcome === 'succeeded') return { kind: 'succeeded', ref: body.ref };
   const ownWord = body.words.find((word) => word !== notJson);
   const code = ownWord ?? (isSuccess(status) ? 'error_body' : `http_${status}`);
   switch (meaning.outcome) {
-    case 'succeeded':
-      return { kind: 'succeeded', ref: body.ref };
     case 'duplicate':
       if (body.ref !== undefined) return { kind: 'duplicate', ref: body.ref };
       // It holds the record and does not say which: a lookup tells, or a person.

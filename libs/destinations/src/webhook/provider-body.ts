@@ -18,7 +18,16 @@ export const notJson = 'not_json';
 export function readProviderBody(text: string | undefined): ProviderBody {
   const fields = parse(text);
   if (fields === undefined) return { words: [notJson], failed: false };
-  return { words: wordsOf(fields), failed: saysFailed(fields), ref: refOf(fields) };
+  let words: string[] | undefined;
+  return {
+    // Only of an answer that failed, or that a rule of its status may name.
+    get words() {
+      words ??= wordsOf(fields);
+      return words;
+    },
+    failed: saysFailed(fields),
+    ref: refOf(fields),
+  };
 }
 
 function parse(text: string | undefined): Fields | undefined {
@@ -50,9 +59,9 @@ function saysFailed(fields: Fields): boolean {
 const isError = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== false && value !== '' && !(Array.isArray(value) && value.length === 0);
 
+const isId = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
+
 function refOf(fields: Fields): string | undefined {
-  const id = [fields.id, object(fields.data)?.id, fields.existing_id].find(
-    (value) => typeof value === 'string' || typeof value === 'number',
-  );
+  const id = isId(fields.id) ? fields.id : [object(fields.data)?.id, fields.existing_id].find(isId);
   return id === undefined || id === '' ? undefined : String(id);
 }

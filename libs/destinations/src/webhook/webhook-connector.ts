@@ -20,10 +20,18 @@ export interface WebhookOptions {
 /** Lookups and checks have connections of their own: they get through while every write hangs, and hold up none. */
 const readConnections = 4;
 
+/** What a lead would have sent, with its text: one serialization serves its hash and its request. */
+interface Full {
+  body: WebhookBody;
+  text: string;
+}
+
 interface Request {
   method: 'POST' | 'PATCH' | 'PUT';
   path: string;
   body: WebhookBody;
+  /** The body as it is sent. */
+  text: string;
   /** It writes over a record that is there already. */
   changes: boolean;
   /** The record is named by its id. */
@@ -66,8 +74,9 @@ export class WebhookConnector implements Connector {
   }
 
   async perform(call: OperationCall): Promise<Outcome> {
-    const full = webhookBody(call, this.#config.operations);
-    const requestHash = this.#hmacs.ref(call.event.organization, JSON.stringify(full));
+    const body = webhookBody(call, this.#config.operations);
+    const full: Full = { body, text: JSON.stringify(body) };
+    const requestHash = this.#hmacs.ref(call.event.organization, full.text);
     if (call.pinned !== undefined && call.pinned.requestHash !== requestHash) {
       return { kind: 'permanent', class: 'conflict', code: 'request_changed' };
     }
@@ -91,8 +100,8 @@ export class WebhookConnector implements Connector {
    * The person's record was deleted there, or merged into another. With a key the call to make a new one may follow at once; without it the
    * attempt ends here, so that the next one is marked as a call that makes a record.
    */
-  async #anew(call: OperationCall, full: WebhookBody, { requestHash, leftMs }: { requestHash: string; leftMs: number }): Promise<Outcome> {
-    const written = firstWritten(full, this.#config.protectedFields);
+  async #anew(call: OperationCall, full: Full, { requestHash, leftMs }: { requestHash: string; leftMs: number }): Promise<Outcome> {
+    const written = firstWritten(full.body, this.#config.protectedFields);
     if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
     if (!this.#config.nativeIdempotency || leftMs < 1)
       return { kind: 'transient', code: 'contact_gone', provablyNotExecuted: true, gone: true, status: 404 };
@@ -128,18 +137,18 @@ export class WebhookConnector implements Connector {
     await Promise.all([this.#writer.close(), this.#reader.close()]);
   }
 
-  #request({ kind, contact }: OperationCall, full: WebhookBody): Request {
+  #request({ kind, contact }: OperationCall, full: Full): Request {
     const update = this.#config.updates[kind];
-    const body = withoutNewer(full, contact?.newer ?? []);
+    const body = withoutNewer(full.body, contact?.newer ?? []);
+    const text = body === full.body ? full.text : JSON.stringify(body);
     if (contact?.ref !== undefined && update !== undefined) {
-      return { method: update.method, path: updatePath(update.path, contact.ref), body, changes: true, known: true };
+      return { method: update.method, path: updatePath(update.path, contact.ref), body, text, changes: true, known: true };
     }
     const changes = contact !== undefined && contact.newer.length > 0;
-    return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, changes, known: false };
+    return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, text, changes, known: false };
   }
 
-  #send(call: OperationCall, { method, path, body: fields, changes }: Request): Promise<HttpResult> {
-    const body = JSON.stringify(fields);
+  #send(call: OperationCall, { method, path, text: body, changes }: Request): Promise<HttpResult> {
     // What a change carries depends on what was written meanwhile: other bytes under the same key would be refused, or taken for a repeat.
     const key = changes ? `${call.operationKey}~${this.#hmacs.ref(call.event.organization, body).slice(0, 12)}` : call.operationKey;
     const headers = ['content-type', 'application/json', ...this.#signed(key, body), 'idempotency-key', key, ...traceHeaders(call.trace)];
