@@ -8,7 +8,8 @@ import {
   createUpkeep,
   DeliveryEngine,
   type DestinationControl,
-  openReplayGate,
+  knownStates,
+  openReplays,
   type ReplayGate,
   type StoredDelivery,
   type SweptTarget,
@@ -34,7 +35,6 @@ import {
   type DestinationConfig,
   databaseReadiness,
   hmacs,
-  type InternalClient,
   internalClient,
   loadHmacSecret,
   loadInternalTokens,
@@ -55,8 +55,6 @@ type Context = ServiceContext<typeof crmWriterEnv>;
 
 /** Longest time of one batched vault read. */
 const vaultTimeoutMs = 3_000;
-/** Of one question about the state of an approved batch. */
-const operatorTimeoutMs = 1_000;
 /** What is in hand then is finished by the engines; its records come again and meet rows that have ended. */
 const stopGraceMs = 3_000;
 
@@ -85,18 +83,18 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const token = tokens['crm-writer'] ?? '';
   const keyed = hmacs(loadHmacSecret(env.LD_SECRETS_DIR));
   const vault = internalClient({ baseUrl: intakeUrl(env), token, timeoutMs: vaultTimeoutMs });
-  const operator = operatorClient(env, token);
-  const replays = operator && openReplayGate({ secretsDir: env.LD_SECRETS_DIR, operator, logger });
+  const replays = openReplays({ operatorUrl: env.INTERNAL_URLS.operator, token, secretsDir: env.LD_SECRETS_DIR, logger });
   const kafka = createKafka({ ...kafkaSettings(env), clientId: 'crm-writer', logger });
   const storage = await openStorage(env);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
   const served = configs.map((config) => serve(context, config, { storage, keyed }));
+  const known = knownStates(new Map(served.map(({ config, control }) => [config.name, control])));
 
   const strategy = messagingStrategy(context, { kafka, storage, served: configs });
   const relayWake = (): void => relay.wake();
   const contacts = createContacts({ db, logger, wakeTopic, relayWake });
-  const engines = createEngines(context, served, { storage, relay, vault: vaultClient(vault), contacts, replays, strategy });
+  const engines = createEngines(context, served, { storage, relay, vault: vaultClient(vault), contacts, replays: replays.gate, strategy });
   const app = await NestFactory.createMicroservice(crmWriterModule(engines), { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({
     kafka,
@@ -110,7 +108,7 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
     host: env.INTERNAL_HOST,
     port: env.INTERNAL_PORT,
     tokens,
-    readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
+    readiness: [databaseReadiness(db), relay.readiness, known.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
   const swept = sweptTargets(site, storage);
@@ -126,9 +124,10 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
-    { name: 'clients', stop: async () => void (await Promise.all([vault.close(), operator?.close()])) },
+    { name: 'clients', stop: async () => void (await Promise.all([vault.close(), replays.close()])) },
     { name: 'connectors', stop: async () => void (await Promise.all(served.map(({ connector }) => connector.close()))) },
     { name: 'destinations', stop: async () => void (await Promise.all(served.map(({ control }) => control.stop()))) },
+    { name: 'destination states', stop: () => known.stop() },
     { name: 'contacts', stop: async () => contacts.stop() },
     { name: 'upkeep', stop: () => upkeep.stop() },
     { name: 'engines', stop: () => engines.stop() },
@@ -160,12 +159,6 @@ function serve(
     url: env.DATABASE_URL,
   });
   return { config, connector, target, control };
-}
-
-/** Without one approved items cannot be checked, and records on replay topics are refused. */
-function operatorClient(env: Context['env'], token: string): InternalClient | undefined {
-  const baseUrl = env.INTERNAL_URLS.operator;
-  return baseUrl === undefined ? undefined : internalClient({ baseUrl, token, timeoutMs: operatorTimeoutMs });
 }
 
 function intakeUrl(env: Context['env']): string {

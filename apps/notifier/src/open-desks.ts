@@ -1,5 +1,12 @@
 import { dlqTopic, groups, type LeadResolved, retryTopic, topics } from '#contracts';
-import { createDestinationControl, DeliveryEngine, type DestinationControl, type ReplayGate } from '#delivery';
+import {
+  createDestinationControl,
+  DeliveryEngine,
+  type DestinationControl,
+  type KnownStates,
+  knownStates,
+  type ReplayGate,
+} from '#delivery';
 import type { MessagingStrategy, Relay } from '#messaging';
 import type { ServiceContext } from '#runtime';
 import { ChannelDesk } from './channel-desk.js';
@@ -20,6 +27,7 @@ export interface DeskParts {
 
 export interface OpenDesks {
   desks: Desks;
+  known: KnownStates;
   startControls(): Promise<void>;
   stopControls(): Promise<void>;
   stopEngines(): Promise<void>;
@@ -42,7 +50,7 @@ export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: De
   const names = channels.size > 0 ? [...channels.keys()] : [noChannel];
   const most = Math.min(mostAtOneDesk, Math.ceil(mostAtDesks / names.length));
   const desks = new Map<string, ChannelDesk>();
-  const controls: DestinationControl[] = [];
+  const controls = new Map<string, DestinationControl>();
   const engines: DeliveryEngine<LeadResolved>[] = [];
   for (const channel of names) {
     const desk = new ChannelDesk({ channel, group: () => strategy.consumer(group), most });
@@ -50,13 +58,19 @@ export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: De
     const engine = openEngine(context, parts, { channel, desk, control });
     desk.serve(engine);
     desks.set(channel, desk);
-    controls.push(control);
+    controls.set(channel, control);
     engines.push(engine);
   }
+  const known = knownStates(controls);
+  const all = [...controls.values()];
   return {
     desks: new Desks({ site, channels, desks }),
-    startControls: async () => void (await Promise.all(controls.map((control) => control.start()))),
-    stopControls: async () => void (await Promise.all(controls.map((control) => control.stop()))),
+    known,
+    startControls: async () => void (await Promise.all(all.map((control) => control.start()))),
+    stopControls: async () => {
+      known.stop();
+      await Promise.all(all.map((control) => control.stop()));
+    },
     stopEngines: async () => void (await Promise.all(engines.map((engine) => engine.stop()))),
   };
 }

@@ -1,14 +1,12 @@
 import type { INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { groups, LeadResolvedEvent, replayTopic, retryTiers, topics } from '#contracts';
-import { createUpkeep, openReplayGate, type ReplayGate, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
+import { createUpkeep, openReplays, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
 import {
   databaseReadiness,
   hmacs,
-  type InternalClient,
   type InternalServer,
-  internalClient,
   loadHmacSecret,
   loadInternalTokens,
   type ServiceContext,
@@ -28,8 +26,6 @@ import { sweptNotification } from './swept-notification.js';
 type Context = ServiceContext<typeof notifierEnv>;
 
 const group = groups.notifier;
-/** Of one call to the operator's internal API. */
-const operatorTimeoutMs = 2_000;
 
 /** Starts notifier: storage, relay, internal API, one engine per channel behind its consumer group, sweeper and verifier. */
 export async function startNotifier(context: Context): Promise<Stoppable[]> {
@@ -41,10 +37,10 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
   const storage = await openStorage(env);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
-  const operator = operatorClient(context, tokens.notifier ?? '');
+  const replays = openReplays({ operatorUrl: env.INTERNAL_URLS.operator, token: tokens.notifier ?? '', secretsDir, logger });
 
   const strategy = messagingStrategy(context, kafka, storage);
-  const opened = openDesks(context, { storage, relay, channels, strategy, replays: replayGate(context, operator) });
+  const opened = openDesks(context, { storage, relay, channels, strategy, replays: replays.gate });
   const module = notifierModule(opened.desks, new Silence({ site, channels, logger }));
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({ kafka, destinations: Object.keys(site.destinations), groups: [group], begin: () => app.listen(), logger });
@@ -52,7 +48,7 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
     host: env.INTERNAL_HOST,
     port: env.INTERNAL_PORT,
     tokens,
-    readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
+    readiness: [databaseReadiness(db), relay.readiness, opened.known.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
   const upkeep = keepUp(context, { storage, relay, channels, server });
@@ -65,7 +61,7 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
-    { name: 'operator client', stop: async () => operator?.close() },
+    { name: 'operator client', stop: () => replays.close() },
     { name: 'channels', stop: async () => void (await Promise.all([...channels.values()].map((channel) => channel.close()))) },
     { name: 'upkeep', stop: () => upkeep.stop() },
     { name: 'destination controls', stop: () => opened.stopControls() },
@@ -96,16 +92,6 @@ function messagingStrategy({ env, logger }: Context, kafka: KafkaPort, { codec }
     ],
     logger,
   });
-}
-
-/** Without an operator no replayed record is let in. */
-function operatorClient({ env }: Context, token: string): InternalClient | undefined {
-  const baseUrl = env.INTERNAL_URLS.operator;
-  return baseUrl === undefined ? undefined : internalClient({ baseUrl, token, timeoutMs: operatorTimeoutMs });
-}
-
-function replayGate({ env, logger }: Context, operator: InternalClient | undefined): ReplayGate | undefined {
-  return operator === undefined ? undefined : openReplayGate({ secretsDir: env.LD_SECRETS_DIR, operator, logger });
 }
 
 interface UpkeepParts {

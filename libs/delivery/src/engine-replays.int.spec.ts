@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
+import { metricsText } from '#runtime';
 import { newEvents, type RigEvent, type RigProcess, received, until } from '../../../test/support/delivery-rig.js';
 import { deliveryWorld } from '../../../test/support/delivery-world.js';
 import type { Outcome } from './outcome.js';
@@ -138,6 +139,9 @@ describe('an approved item', () => {
       await world.settled([one]);
     }
     expect(world.crm.requests).toHaveLength(1);
+    const counted = await metricsText();
+    for (const code of ['no_permit', 'no_replays'])
+      expect(counted).toMatch(new RegExp(`^leads_replays_refused_total{.*code="${code}"} 1$`, 'm'));
   });
 
   it('never creates a delivery, and touches none that has not failed', async () => {

@@ -29,6 +29,8 @@ export {
   type DestinationControl,
   type DestinationPolicy,
   type DestinationsAnswer,
+  type KnownStates,
+  knownStates,
   type Mode,
 } from './destination/index.js';
 export { DeliveryEngine } from './engine.js';
@@ -48,6 +50,7 @@ export type { Permit } from './permits/permit.js';
 export { loadPermitPrivateKey } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
+export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';
 export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';
 export { settleContactOf } from './settle-contact.js';
 export {

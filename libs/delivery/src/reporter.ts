@@ -113,6 +113,7 @@ export class Reporter<E> {
   /** A replayed record that may not be applied; its delivery stays as it is. */
   refused({ plan }: Work<E>, code: string): void {
     const fields = { event_id: plan.eventId, destination: plan.destination, error_code: code };
+    metrics.replaysRefused.inc({ destination: this.#options.target, code });
     this.#options.logger.warn(fields, 'replayed record refused');
   }
 

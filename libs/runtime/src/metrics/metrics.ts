@@ -89,6 +89,11 @@ export const metrics = {
   circuitOpen: gauge('leads_circuit_open', '1 while a destination fails, throttles or refuses us, and only probes are sent.', [
     'destination',
   ]),
+  destinationStateUnknown: gauge(
+    'leads_destination_state_unknown',
+    '1 while this process cannot read how the destination stands, and sends nothing to it.',
+    ['destination'],
+  ),
   destinationHeld: gauge('leads_destination_held', '1 while a person holds the destination.', ['destination']),
   destinationBlocks: counter('leads_destination_blocks_total', 'Times this process stopped sending, by reason.', ['destination', 'reason']),
   destinationProbes: counter('leads_destination_probes_total', 'Probes of blocked destinations, by what came of them.', [
@@ -99,6 +104,7 @@ export const metrics = {
     'destination',
     'reason',
   ]),
+  replaysRefused: counter('leads_replays_refused_total', 'Replayed records that were not applied, by the reason.', ['destination', 'code']),
   leasesLost: counter('leads_leases_lost_total', 'Deliveries whose lease another process took.', ['destination']),
   sweeperWakeups: counter('leads_sweeper_wakeups_total', 'Deliveries woken by the sweeper.', ['reason']),
   lookups: counter('leads_lookups_total', 'Lookups of uncertain operations, by what they found.', ['destination', 'outcome']),
