@@ -18,6 +18,7 @@ import { Purger } from './purge/purger.js';
 import { unreadSince } from './reannounce/backlog.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
+import { serveRewrap } from './vault/rewrap-route.js';
 import { serveVault } from './vault/vault-route.js';
 
 type Context = ServiceContext<typeof intakeEnv>;
@@ -68,6 +69,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     logger,
   });
   serveVault(server, { ...storage, logger });
+  serveRewrap(server, storage);
   serveBalance(server, storage);
   serveConsent(server, { db, logger });
   const purger = new Purger({ db, logger });

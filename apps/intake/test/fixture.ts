@@ -112,10 +112,11 @@ export const submission = (changes: Partial<Submission> = {}): Submission => ({
   ...changes,
 });
 
-/** A key ring of one fresh key, in a folder of its own. */
-function keyRing(): KeyRing {
+/** A key ring, of one fresh key unless told otherwise, in a folder of its own. */
+export function keyRing(current = 'k1', keys: Record<string, Buffer> = { k1: randomBytes(32) }): KeyRing {
   const file = join(mkdtempSync(join(tmpdir(), 'intake-')), 'keyring.json');
-  writeFileSync(file, JSON.stringify({ current: 'k1', keys: { k1: randomBytes(32).toString('base64') } }), { mode: 0o600 });
+  const encoded = Object.fromEntries(Object.entries(keys).map(([id, key]) => [id, key.toString('base64')]));
+  writeFileSync(file, JSON.stringify({ current, keys: encoded }), { mode: 0o600 });
   return KeyRing.fromFile(file);
 }
 

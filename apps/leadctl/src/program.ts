@@ -12,6 +12,7 @@ import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
 import { addOperator } from './operator-program.js';
 import { createOutput, type Output } from './output.js';
+import { addVault } from './vault-program.js';
 
 const owner = { DATABASE_URL: databaseEnv.DATABASE_URL };
 
@@ -28,6 +29,7 @@ export function createProgram(ended: (code: number) => void, env: NodeJS.Process
   addTopics(program, { output, env, ended });
   addSchemas(program, { output, env, ended });
   addSources(program, output);
+  addVault(program, { output, env, ended });
   addBalance(program, { output, env, ended });
   addOperator(program, { output, env, ended });
   addCommands(program, { output, env, ended });

@@ -2,6 +2,7 @@ import { headers, topics } from '#contracts';
 import type { ConsumedRecord } from '#messaging';
 import { type KeyRing, newEventId, seal, type TraceContext } from '#runtime';
 import type { NewRejection } from '../store/new-rejection.js';
+import { rejectedAad } from '../vault/vault-aad.js';
 import type { Refused } from './read-record.js';
 
 /** A producer chooses the time of its record; PostgreSQL's range ends somewhere. */
@@ -29,7 +30,7 @@ export function toRejection(
     offset: record.offset,
     recordAt: new Date(Math.min(Math.max(record.timestampMs, 0), lastRecordMs)),
     rejectedAt: now,
-    sealed: seal(ring, recordBytes(record), `rejected:${rejectedId}`),
+    sealed: seal(ring, recordBytes(record), rejectedAad(rejectedId)),
     outbox: {
       topic: topics.intakeDlq,
       key: null,
