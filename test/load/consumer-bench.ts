@@ -7,6 +7,7 @@ import { type LeadAccepted, LeadAcceptedEvent } from '#contracts';
 import { createCodec, createGroupConsumer, createKafka, type KafkaPort, MessagingStrategy, type Received } from '#messaging';
 import { createLogger } from '#runtime';
 import { startTestInfra, uniqueName } from '#testkit';
+import { eachBatch, RecordCount } from './each-batch.js';
 import { type BenchResult, median, writeReport } from './report.js';
 
 /**
@@ -31,48 +32,10 @@ interface Bench {
 /** Records per second between the first and the last record of the topic, in a group of its own. */
 type Run = (bench: Bench) => Promise<number>;
 
-/** Counts records and tells when all have come. The clock starts after the first chunk, which is not counted: it took unknown time. */
-class Count {
-  private seen = 0;
-  private first = 0;
-  private firstMs = 0;
-  private finish: (rate: number) => void = () => undefined;
-  readonly rate = new Promise<number>((resolve) => {
-    this.finish = resolve;
-  });
-
-  add(records: number): void {
-    if (this.seen === 0) {
-      this.first = records;
-      this.firstMs = performance.now();
-    }
-    this.seen += records;
-    if (this.seen >= total) this.finish(((total - this.first) * 1_000) / (performance.now() - this.firstMs));
-  }
-}
-
-/** kafkajs at its best: whole batches, all partitions at once, commits on a timer, the idle timer mended. */
-const eachBatch: Run = async ({ brokers, topic }) => {
-  const count = new Count();
-  const consumer = new kafkajs.Kafka({ brokers, clientId: 'bench', logLevel: kafkajs.logLevel.NOTHING }).consumer({
-    groupId: uniqueName('bench'),
-    maxBytesPerPartition: 1_048_576,
-    maxWaitTimeInMs: 1_000,
-  });
-  await consumer.connect();
-  await consumer.subscribe({ topics: [topic], fromBeginning: true });
-  await consumer.run({
-    partitionsConsumedConcurrently: partitions,
-    autoCommitInterval: 200,
-    eachBatch: ({ batch }) => Promise.resolve(count.add(batch.messages.length)),
-  });
-  const rate = await count.rate;
-  await consumer.disconnect();
-  return rate;
-};
+const baseline: Run = ({ brokers, topic }) => eachBatch({ brokers, topic, total, partitions });
 
 const ours: Run = async ({ kafka, topic }) => {
-  const count = new Count();
+  const count = new RecordCount(total);
   const consumer = createGroupConsumer({
     kafka,
     group: uniqueName('bench'),
@@ -91,7 +54,7 @@ const ours: Run = async ({ kafka, topic }) => {
 };
 
 const stockNest: Run = async ({ brokers, topic }) => {
-  const count = new Count();
+  const count = new RecordCount(total);
   @Controller()
   class EventsController {
     @EventPattern<string>(topic)
@@ -119,7 +82,7 @@ const stockNest: Run = async ({ brokers, topic }) => {
 };
 
 const ourNest: Run = async ({ kafka, topic, codec }) => {
-  const count = new Count();
+  const count = new RecordCount(total);
   @Controller()
   class EventsController {
     @EventPattern<string>('lead.accepted')
@@ -187,7 +150,7 @@ async function main(): Promise<void> {
   const codec = createCodec({ known: [{ subject, version, schema, id: 1 }] });
   const bench: Bench = { brokers, kafka, topic: uniqueName('consumer-bench'), codec };
   await fill(bench);
-  const runs = { eachBatch, ours, stockNest, ourNest };
+  const runs = { eachBatch: baseline, ours, stockNest, ourNest };
   const samples: Record<keyof typeof runs, number[]> = { eachBatch: [], ours: [], stockNest: [], ourNest: [] };
   for (let round = 0; round <= rounds; round += 1) {
     for (const [name, run] of Object.entries(runs) as [keyof typeof runs, Run][]) {

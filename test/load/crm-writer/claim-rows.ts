@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { EventPattern, Payload } from '@nestjs/microservices';
-import kafkajs from 'kafkajs';
 import pg from 'pg';
 import { type LeadAccepted, LeadAcceptedEvent } from '#contracts';
 import { createClaim, deliveryDatabaseSettings, type PlannedDelivery } from '#delivery';
@@ -10,6 +9,7 @@ import { type Codec, createCodec, createKafka, type KafkaPort, MessagingStrategy
 import { createLogger, type Database, migrateService, newEventId, newLeadRef, openDatabase } from '#runtime';
 import { startTestInfra, testDatabase, uniqueName } from '#testkit';
 import { migrations } from '../../../apps/crm-writer/src/migrations/index.js';
+import { eachBatch, RecordCount } from '../each-batch.js';
 import { type BenchResult, median } from '../report.js';
 
 const partitions = 6;
@@ -26,52 +26,10 @@ interface Bench {
   total: number;
 }
 
-/** Counts records and tells when all have come. The clock starts after the first chunk, which is not counted: it took unknown time. */
-class Count {
-  #seen = 0;
-  #first = 0;
-  #firstMs = 0;
-  #finish: (rate: number) => void = () => undefined;
-  readonly rate = new Promise<number>((resolve) => {
-    this.#finish = resolve;
-  });
-
-  constructor(private readonly total: number) {}
-
-  add(records: number): void {
-    if (this.#seen === 0) {
-      this.#first = records;
-      this.#firstMs = performance.now();
-    }
-    this.#seen += records;
-    if (this.#seen === this.total) this.#finish(((this.total - this.#first) * 1_000) / (performance.now() - this.#firstMs));
-  }
-}
-
-/** kafkajs at its best: whole batches, all partitions at once, commits on a timer. */
-async function eachBatch({ brokers, topic, total }: Bench): Promise<number> {
-  const count = new Count(total);
-  const consumer = new kafkajs.Kafka({ brokers, clientId: 'bench', logLevel: kafkajs.logLevel.NOTHING }).consumer({
-    groupId: uniqueName('bench'),
-    maxBytesPerPartition: 1_048_576,
-    maxWaitTimeInMs: 1_000,
-  });
-  await consumer.connect();
-  await consumer.subscribe({ topics: [topic], fromBeginning: true });
-  await consumer.run({
-    partitionsConsumedConcurrently: partitions,
-    autoCommitInterval: 200,
-    eachBatch: ({ batch }) => Promise.resolve(count.add(batch.messages.length)),
-  });
-  const rate = await count.rate;
-  await consumer.disconnect();
-  return rate;
-}
-
 /** Our consumer, decoding, and the engine's claim: rows of `delivery` and `operation` for every record, settled once they are committed. */
 async function claimRows({ db, kafka, codec, topic, total, owner }: Bench): Promise<number> {
   await owner.query('TRUNCATE crm_writer.delivery, crm_writer.operation');
-  const count = new Count(total);
+  const count = new RecordCount(total);
   const claim = createClaim<LeadAccepted>({ db, logger, leaseMs: 30_000 });
   const handle = async (received: Received<LeadAccepted>): Promise<void> => {
     if (!received.result.ok) throw new Error('a record of the benchmark is unreadable');
@@ -166,7 +124,7 @@ export async function claimRowsBench(total: number, rounds: number): Promise<Ben
   await fill(bench);
   const samples = { ours: [] as number[], baseline: [] as number[] };
   for (let round = 0; round <= rounds; round += 1) {
-    const [baseline, ours] = [await eachBatch(bench), await claimRows(bench)];
+    const [baseline, ours] = [await eachBatch({ ...bench, partitions }), await claimRows(bench)];
     console.error(
       `${round === 0 ? 'warm-up' : `round ${round}`}: eachBatch ${Math.round(baseline)}, with claim rows ${Math.round(ours)} records/s`,
     );

@@ -1,8 +1,15 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the benchmark asks of this process. `reset` forgets the counts. */
-export type Command = { kind: 'set'; latencyMs: number } | { kind: 'vault'; open: boolean } | { kind: 'reset' } | { kind: 'report' };
+/** Of a lead whose reference begins with one of these after its `L-`: refused, locked at every call, or locked at its first call alone. */
+export const marks = { refused: 'REFUSED', locked: 'LOCKED', lockedOnce: 'ONCE' } as const;
+
+/** What the benchmark asks of this process. `reset` forgets the counts. `marked`: look for marks, which costs a read of every body. */
+export type Command =
+  | { kind: 'set'; latencyMs: number; marked?: boolean }
+  | { kind: 'vault'; open: boolean }
+  | { kind: 'reset' }
+  | { kind: 'report' };
 
 export interface Ports {
   crm: number;
@@ -17,10 +24,13 @@ export interface Report {
   /** `Date.now()` of the first and the last answer. */
   firstAt: number;
   lastAt: number;
+  /** Of the last one that was no refusal. */
+  lastGoodAt: number;
 }
 
 /** A CRM that answers every post after a latency, and a vault that can be closed, in a process of their own. Driven over IPC. */
 let latencyMs = 0;
+let marked = false;
 let vaultOpen = false;
 let inFlight = 0;
 let report: Report;
@@ -28,7 +38,7 @@ const keys = new Set<string>();
 
 function reset(): void {
   keys.clear();
-  report = { requests: 0, repeats: 0, maxInFlight: 0, firstAt: 0, lastAt: 0 };
+  report = { requests: 0, repeats: 0, maxInFlight: 0, firstAt: 0, lastAt: 0, lastGoodAt: 0 };
 }
 
 const crm: RequestListener = (request, response) => {
@@ -37,18 +47,29 @@ const crm: RequestListener = (request, response) => {
   report.maxInFlight = Math.max(report.maxInFlight, inFlight);
   if (report.firstAt === 0) report.firstAt = Date.now();
   const key = String(request.headers['idempotency-key']);
-  if (keys.has(key)) report.repeats += 1;
+  const repeated = keys.has(key);
+  if (repeated) report.repeats += 1;
   keys.add(key);
-  request.resume();
+  let body = '';
+  if (marked) request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+  else request.resume();
   const answer = () => {
     inFlight -= 1;
     report.lastAt = Date.now();
-    response.writeHead(201, { 'content-type': 'application/json' });
-    response.end(`{"id":"rec-${report.requests}"}`);
+    const status = marked ? statusOf(body, repeated) : 201;
+    if (status === 201) report.lastGoodAt = report.lastAt;
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(status === 201 ? `{"id":"rec-${report.requests}"}` : '{}');
   };
   if (latencyMs === 0) request.on('end', answer);
   else setTimeout(answer, latencyMs);
 };
+
+function statusOf(body: string, repeated: boolean): number {
+  if (body.includes(`"lead_ref":"L-${marks.refused}`)) return 422;
+  if (body.includes(`"lead_ref":"L-${marks.locked}`)) return 423;
+  return !repeated && body.includes(`"lead_ref":"L-${marks.lockedOnce}`) ? 423 : 201;
+}
 
 const payload = {
   contact: { name: 'Ada Example', email: 'ada@example.test', phone: '+12025550123' },
@@ -84,7 +105,10 @@ async function listen(listener: RequestListener): Promise<number> {
 }
 
 process.on('message', (command: Command) => {
-  if (command.kind === 'set') latencyMs = command.latencyMs;
+  if (command.kind === 'set') {
+    latencyMs = command.latencyMs;
+    marked = command.marked ?? false;
+  }
   if (command.kind === 'vault') vaultOpen = command.open;
   if (command.kind === 'reset') reset();
   if (command.kind === 'report') process.send?.(report);

@@ -19,6 +19,8 @@ const root = process.cwd();
 export interface WorldOptions {
   operations: readonly string[];
   concurrency: number;
+  /** More lines of the destination in the site file, in YAML's flow style. */
+  settings?: readonly string[];
 }
 
 /** A real crm-writer process with one destination, on the shared infrastructure, between a stand-in CRM and a stand-in vault. */
@@ -26,7 +28,7 @@ export class WriterWorld {
   private constructor(
     readonly destination: string,
     private readonly folder: string,
-    private readonly kafka: KafkaPort,
+    readonly kafka: KafkaPort,
     private readonly admin: AdminPort,
     private readonly owner: pg.Client,
     private readonly codec: Codec,
@@ -35,7 +37,7 @@ export class WriterWorld {
     private readonly dropDatabase: () => Promise<void>,
   ) {}
 
-  static async start({ operations, concurrency }: WorldOptions): Promise<WriterWorld> {
+  static async start({ operations, concurrency, settings = [] }: WorldOptions): Promise<WriterWorld> {
     const infra = await startTestInfra({ progress: (line) => console.error(line) });
     const logger = createLogger('crm-writer-bench', 'warn');
     const kafka = createKafka({ brokers: infra.kafkaBrokers.split(','), clientId: 'bench', logger });
@@ -52,7 +54,7 @@ export class WriterWorld {
     const standIns = fork(join(here, 'stand-ins.js'), { execArgv: [] });
     const [ports] = (await once(standIns, 'message')) as [Ports];
     const folder = mkdtempSync(join(tmpdir(), 'crm-writer-bench-'));
-    writeSite(folder, { destination, operations, concurrency, port: ports.crm });
+    writeSite(folder, { destination, operations, concurrency, settings, port: ports.crm });
     const internalPort = await freePort();
     const writer = startWriter(folder, { databaseUrl: database.url, brokers: infra.kafkaBrokers, vaultPort: ports.vault, internalPort });
     const codec = createCodec({ known });
@@ -70,11 +72,11 @@ export class WriterWorld {
   }
 
   /** Puts accepted leads on the topic; the vault is closed meanwhile, so that none is delivered before all are there. */
-  async produce(count: number): Promise<void> {
+  async produce(count: number, mark = ''): Promise<void> {
     const producer = await this.kafka.producer();
     for (let from = 0; from < count; from += 2_000) {
       const size = Math.min(2_000, count - from);
-      await producer.send(Array.from({ length: size }, () => this.record()));
+      await producer.send(Array.from({ length: size }, () => this.record(mark)));
     }
     await producer.close();
   }
@@ -100,6 +102,20 @@ export class WriterWorld {
     await eventually('every lead to be delivered and announced', done, { timeoutMs });
   }
 
+  /** Waits until the CRM was called this often since the last `reset`, nothing is under way any more and everything is announced. */
+  async quiet(requests: number, timeoutMs = 300_000): Promise<void> {
+    const open = `SELECT FROM crm_writer.delivery WHERE state IN ('in_flight', 'pending', 'waiting') LIMIT 1`;
+    const none = async (text: string): Promise<boolean> => (await this.sql(text)).length === 0;
+    const done = async (): Promise<boolean> =>
+      (await this.report()).requests >= requests && (await none(open)) && (await none('SELECT FROM crm_writer.outbox LIMIT 1'));
+    await eventually('every lead to have come to its end', done, { timeoutMs });
+  }
+
+  /** As the owner of the writer's database. */
+  async sql<R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
+    return (await this.owner.query<R>(text, values)).rows;
+  }
+
   async close(): Promise<void> {
     this.writer.kill('SIGTERM');
     await once(this.writer, 'exit');
@@ -114,8 +130,8 @@ export class WriterWorld {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private record() {
-    const event = leadAccepted(this.destination);
+  private record(mark: string) {
+    const event = leadAccepted(this.destination, mark);
     return {
       topic: topics.leadAccepted,
       key: Buffer.from(randomBytes(16).toString('hex')),
@@ -138,13 +154,13 @@ async function skipOldRecords(admin: AdminPort, destination: string): Promise<vo
   );
 }
 
-function leadAccepted(destination: string): LeadAccepted {
+function leadAccepted(destination: string, mark: string): LeadAccepted {
   const now = new Date();
   return {
     event_id: newEventId(),
     event_type: 'lead.accepted',
     version: 1,
-    lead_ref: newLeadRef(),
+    lead_ref: `L-${mark}${newLeadRef().slice(2 + mark.length)}`,
     organization: 'demo',
     source: 'website',
     source_event_ref: randomUUID().replaceAll('-', ''),
@@ -163,7 +179,7 @@ function leadAccepted(destination: string): LeadAccepted {
 
 function writeSite(
   folder: string,
-  { destination, operations, concurrency, port }: WorldOptions & { destination: string; port: number },
+  { destination, operations, concurrency, settings = [], port }: WorldOptions & { destination: string; port: number },
 ): void {
   const secrets = join(folder, 'secrets');
   mkdirSync(secrets);
@@ -183,7 +199,7 @@ destinations:
     secret: { file: crm-secret }
     native_idempotency: true
     concurrency: ${concurrency}
-policies: { default: { attempts: 4, deadline: 4h, max_age: 7d } }
+${settings.map((line) => `    ${line}\n`).join('')}policies: { default: { attempts: 4, deadline: 4h, max_age: 7d } }
 `,
   );
 }
