@@ -113,7 +113,7 @@ function ownerClients(env: Context['env'], token: string): Record<string, Intern
 
 /** What depends on the owners of deliveries. */
 function owned(
-  { env, logger }: Context,
+  { env, site, logger }: Context,
   { storage, owners, relay, kafka }: { storage: Storage; owners: Record<string, InternalClient>; relay: Relay; kafka: KafkaPort },
 ): Stoppable[] {
   const clients = {
@@ -124,6 +124,8 @@ function owned(
   if (!owner) return [clients];
   const reannouncer = new Reannouncer({
     db: storage.db,
+    codec: storage.codec,
+    site,
     owner,
     unreadSince: async (destinations) => unreadSince(await kafka.admin(), destinations),
     relayWake: () => relay.wake(),

@@ -59,6 +59,7 @@ export type {
   UpdateConfig,
 } from './site/site.js';
 export { duration, siteJsonSchema } from './site/site-schema.js';
+export { standsForLead } from './site/stands-for-lead.js';
 export type { Attributes, AttributeValue, Span, SpanKind, SpanOptions } from './telemetry/span.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';
 export { parseTraceContext, type TraceContext } from './telemetry/trace-context.js';

@@ -1,6 +1,6 @@
 import type { ExpireAnswer } from '#delivery';
-import type { Database, InternalClient } from '#runtime';
-import { endWithoutOwner } from './no-owner.js';
+import type { InternalClient } from '#runtime';
+import { endWithoutOwner, type NoOwnerTools } from './no-owner.js';
 import { markClaimed, type Unclaimed } from './unclaimed.js';
 
 /** A delivery that nobody claimed before its deadline, with everything that its owner needs. */
@@ -28,25 +28,26 @@ const maxItems = 250;
 
 /**
  * Hands deliveries that nobody claimed before their deadline to their owner, which keeps them as `expired`: the record may lie behind a pause, or
- * the owner may have no use for it. Gives how many ended. Throws DatabaseUnavailable, InternalUnavailable, InternalRefused.
+ * the owner may have no use for it. Gives how many ended. Throws DatabaseUnavailable, InternalUnavailable,
+ * InternalRefused, RegistryUnavailable.
  */
-export async function handOverOverdue(db: Database, owner: InternalClient): Promise<number> {
+export async function handOverOverdue(tools: NoOwnerTools, owner: InternalClient): Promise<number> {
   for (let count = 0; ; ) {
-    const rows = await db.sql<OverdueRow>('intake.find_overdue', sql, [maxItems]);
+    const rows = await tools.db.sql<OverdueRow>('intake.find_overdue', sql, [maxItems]);
     if (rows.length === 0) return count;
     const answer = await owner.post<ExpireAnswer>('/internal/v1/deliveries:expire', { items: rows.map(toItem) });
-    const ended = await settle(db, rows, answer);
+    const ended = await settle(tools, rows, answer);
     count += ended;
     if (rows.length < maxItems || ended === 0) return count;
   }
 }
 
-async function settle(db: Database, rows: readonly OverdueRow[], { items }: ExpireAnswer): Promise<number> {
+async function settle(tools: NoOwnerTools, rows: readonly OverdueRow[], { items }: ExpireAnswer): Promise<number> {
   const results = new Map(items.map(({ event_id, destination, result }) => [`${event_id} ${destination}`, result]));
   const resultOf = ({ eventId, destination }: OverdueRow) => results.get(`${eventId} ${destination}`);
   const taken = rows.filter((row) => resultOf(row) === 'expired' || resultOf(row) === 'known');
   const homeless = rows.filter((row) => resultOf(row) === 'unknown_destination');
-  return (await markClaimed(db, taken)) + (await endWithoutOwner(db, homeless));
+  return (await markClaimed(tools.db, taken)) + (await endWithoutOwner(tools, homeless));
 }
 
 function toItem(row: OverdueRow): Record<string, string | boolean> {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { headers } from '#contracts';
+import { headers, LeadResolvedEvent, topics } from '#contracts';
 import { BrokersUnavailable } from '#messaging';
 import { type Database, type InternalClient, InternalUnavailable } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
-import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
+import { acceptTools, codec, openIntakeDatabase, silent, site, submission } from '../../test/fixture.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { Reannouncer } from './reannouncer.js';
 
@@ -61,6 +61,8 @@ let unread: Map<string, Date> | undefined = new Map();
 const reannouncerOf = (changes: { awayAfterMs?: number } = {}) =>
   new Reannouncer({
     db,
+    codec,
+    site: site(),
     owner: crmWriter,
     unreadSince: async (destinations) => {
       if (unread === undefined) throw new BrokersUnavailable('away');
@@ -111,8 +113,8 @@ async function newLead(changes: Parameters<typeof submission>[0] = {}): Promise<
   return answer.eventId;
 }
 async function recordsOf(eventId: string) {
-  const { rows } = await owner.query<{ key: Buffer; value: Buffer; headers: Record<string, string> }>(
-    `select key, value, headers from intake.outbox where headers ->> '${headers.eventId}' = $1 order by id`,
+  const { rows } = await owner.query<{ topic: string; key: Buffer; value: Buffer; headers: Record<string, string> }>(
+    `select topic, key, value, headers from intake.outbox where headers ->> '${headers.eventId}' = $1 order by id`,
     [eventId],
   );
   return rows;
@@ -304,11 +306,30 @@ describe('a lead that nobody claimed before its deadline', () => {
       { destination: 'crm', state: 'dead', class: 'routing', code: 'unknown_destination' },
       { destination: 'marketing', state: 'accepted', class: null, code: null },
     ]);
-    const [announced, ...letters] = await recordsOf(eventId);
+    const [announced, ...later] = await recordsOf(eventId);
+    const letters = later.filter(({ topic }) => topic === topics.intakeDlq);
     expect(letters).toHaveLength(1);
     expect(letters[0]).toMatchObject({
       value: announced?.value,
       headers: { [headers.errorClass]: 'routing', [headers.destinations]: 'crm', [headers.errorRef]: expect.stringMatching(/^lead:L-/) },
+    });
+  });
+
+  it.each<[string, string, boolean]>([
+    ['is told about', 'crm', true],
+    ['is told about by its primary destination alone', 'marketing', false],
+  ])('%s where nobody knows its destination any more', async (_, gone, primary) => {
+    const eventId = await newLead();
+    unknown = [gone];
+    await passes('4 hours 1 minute');
+    await reannouncer.sweep();
+    await reannouncer.sweep();
+    const told = (await recordsOf(eventId)).filter(({ topic }) => topic === topics.leadResolved);
+    expect(told).toHaveLength(1);
+    expect(told[0]?.headers).toMatchObject({ [headers.eventId]: eventId, [headers.destinations]: gone });
+    expect(await codec.decode(LeadResolvedEvent, told[0]?.value ?? null)).toMatchObject({
+      ...{ event_id: eventId, destination: gone, primary, outcome: 'dead' },
+      ...{ error_class: 'routing', error_code: 'unknown_destination' },
     });
   });
 

@@ -1,20 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { heldDestinations } from '#delivery';
-import { BrokersUnavailable } from '#messaging';
-import { type Database, DatabaseUnavailable, type InternalClient, InternalUnavailable, type Logger } from '#runtime';
+import { BrokersUnavailable, RegistryUnavailable } from '#messaging';
+import { DatabaseUnavailable, type InternalClient, InternalUnavailable } from '#runtime';
 import type { OwnerAnswer } from '../journey/live-states.js';
+import type { NoOwnerTools } from './no-owner.js';
 import { handOverOverdue } from './overdue.js';
 import { allDestinations, noteBacklog, notePauses } from './pauses.js';
 import { announceAgain, dueDestinations, findUnclaimed, markClaimed, type Unclaimed } from './unclaimed.js';
 
-interface ReannouncerOptions {
-  db: Database;
+interface ReannouncerOptions extends NoOwnerTools {
   /** The owner of deliveries (crm-writer). */
   owner: InternalClient;
   /** Since when the group of each destination has records to read; those that have read everything are left out. */
   unreadSince(destinations: readonly string[]): Promise<ReadonlyMap<string, Date>>;
   relayWake: () => void;
-  logger: Logger;
   everyMs: number;
   /** The owner cannot be asked for this long: it counts as paused. Default 60,000. */
   awayAfterMs?: number;
@@ -48,7 +47,7 @@ export class Reannouncer {
   async sweep(): Promise<number> {
     const { db, owner, logger } = this.options;
     await notePauses(db, await this.pausedDestinations());
-    const expired = await handOverOverdue(db, owner);
+    const expired = await handOverOverdue(this.options, owner);
     if (expired > 0) logger.warn({ count: expired }, 'Leads that nobody claimed before their deadline were handed to their owner');
     const announced = (await this.readBacklog()) ? await this.announceUnclaimed() : 0;
     if (announced > 0) logger.warn({ count: announced }, 'Leads that nobody claimed were announced again');
@@ -105,7 +104,9 @@ export class Reannouncer {
   }
 
   private explain(error: unknown): void {
-    const expected = [DatabaseUnavailable, InternalUnavailable, BrokersUnavailable].some((kind) => error instanceof kind);
+    const expected = [DatabaseUnavailable, InternalUnavailable, BrokersUnavailable, RegistryUnavailable].some(
+      (kind) => error instanceof kind,
+    );
     if (expected) this.options.logger.debug({ err: error }, 'Unclaimed deliveries could not be looked at');
     else this.options.logger.error({ err: error }, 'Looking at unclaimed deliveries failed');
   }
