@@ -52,7 +52,9 @@ export async function retryAccuracy(records: number, rounds: number): Promise<Be
     await world.quiet(2 * records);
     const late = await lateness(world, watch.due);
     const run = { p50: at(late, 0.5), p99: at(late, 0.99), least: late[0] ?? Number.NaN };
-    console.error(`${round === 0 ? 'warm-up' : `round ${round}`}: second attempts p50 ${run.p50.toFixed(1)} ms, p99 ${run.p99.toFixed(1)} ms after their time`);
+    console.error(
+      `${round === 0 ? 'warm-up' : `round ${round}`}: second attempts p50 ${run.p50.toFixed(1)} ms, p99 ${run.p99.toFixed(1)} ms after their time`,
+    );
     if (round > 0) runs.push(run);
   }
   await watch.stop();
