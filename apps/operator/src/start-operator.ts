@@ -18,7 +18,7 @@ import { followItems } from './batches/follow-items.js';
 import { publishDepth } from './dead-letters/count-letters.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
 import { DeliveryCheck } from './dead-letters/delivery-check.js';
-import { followLetters, purgeLetters } from './dead-letters/follow-letters.js';
+import { followLetters } from './dead-letters/follow-letters.js';
 import { deadLetterSources } from './dead-letters/sources.js';
 import { Desk, serveDesk } from './desk.js';
 import type { operatorEnv } from './env.js';
@@ -26,6 +26,7 @@ import { Follower } from './follower.js';
 import { createApp } from './http/create-app.js';
 import { loadPeople } from './http/people.js';
 import { type OwnerApi, ownerApi } from './owners/owner-api.js';
+import { purge } from './purge.js';
 import { openStorage, type Storage } from './storage.js';
 
 type Context = ServiceContext<typeof operatorEnv>;
@@ -149,7 +150,7 @@ function createFollower({ env, site, logger }: Context, parts: { storage: Storag
       items: () => followItems(db, owners, logger),
       letters: () => followLetters(db, owners, logger),
       check: () => check.run(),
-      purge: () => purgeLetters(db),
+      purge: () => purge(db),
     },
   });
 }

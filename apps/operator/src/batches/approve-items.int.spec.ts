@@ -13,6 +13,7 @@ import { readLetter } from '../dead-letters/read-letter.js';
 import { deadLetterSources } from '../dead-letters/sources.js';
 import { storeLetters } from '../dead-letters/store-letters.js';
 import { Desk } from '../desk.js';
+import { purge } from '../purge.js';
 import { type ApproveTools, approveItems, approveRequest } from './approve-items.js';
 import { batchStatesRoute, readBatch, stopBatch } from './batches.js';
 import { followItems } from './follow-items.js';
@@ -297,5 +298,40 @@ describe('the audit', () => {
     await expect(new Desk(tools).send({ service: 'crm-writer', command }, 'leadctl')).rejects.toBeInstanceOf(InternalUnavailable);
     expect(owner.commands).toEqual([command]);
     expect((await entries()).map(({ action }) => action)).toEqual(['delivery.hold', 'delivery.hold.answer', 'delivery.hold']);
+  });
+});
+
+describe('what was approved', () => {
+  const counts = async () => {
+    const [row] = await sql<Record<string, number>>(`SELECT (SELECT count(*)::int FROM dead_letter) AS letters,
+      (SELECT count(*)::int FROM replay_item) AS items, (SELECT count(*)::int FROM replay_batch) AS batches,
+      (SELECT count(*)::int FROM audit) AS audited`);
+    return row;
+  };
+
+  it('is deleted with the letters it was for, and never before their time or its end; who decided stays', async () => {
+    await dead();
+    await dead();
+    const { batch_id } = await approve();
+    await sql("UPDATE dead_letter SET state = 'closed'");
+    await purge(db);
+    expect(await counts()).toEqual({ letters: 2, items: 2, batches: 1, audited: 1 });
+
+    await sql("UPDATE dead_letter SET delete_after = clock_now() - interval '1 minute'");
+    await purge(db);
+    expect(await counts()).toEqual({ letters: 2, items: 2, batches: 1, audited: 1 });
+
+    await sql("UPDATE replay_item SET state = 'succeeded' WHERE item_id = (SELECT item_id FROM replay_item LIMIT 1)");
+    expect(await purge(db)).toBe(1);
+    expect(await counts()).toEqual({ letters: 1, items: 1, batches: 1, audited: 1 });
+
+    await sql("UPDATE replay_item SET state = 'failed'");
+    expect(await purge(db)).toBe(1);
+    expect(await counts()).toEqual({ letters: 0, items: 0, batches: 1, audited: 1 });
+
+    await sql("UPDATE replay_batch SET state = 'finished'");
+    await purge(db);
+    expect(await counts()).toEqual({ letters: 0, items: 0, batches: 0, audited: 1 });
+    expect(await readBatch(db, String(batch_id))).toBeUndefined();
   });
 });

@@ -15,10 +15,11 @@ import {
   silent,
   traceId,
 } from '../../test/rig.js';
+import { purge } from '../purge.js';
 import { DeadLetterInbox } from './dead-letter-inbox.js';
 import { DeliveryCheck } from './delivery-check.js';
 import { dismissLetter } from './dismiss-letter.js';
-import { followLetters, purgeLetters } from './follow-letters.js';
+import { followLetters } from './follow-letters.js';
 import { listLetters, showLetters } from './list-letters.js';
 import { deadLetterSources } from './sources.js';
 
@@ -370,7 +371,7 @@ describe('an open letter', () => {
   it('is never deleted; a closed one is, once its time is over', async () => {
     await sql("UPDATE dead_letter SET delete_after = clock_now() - interval '1 day'");
     const [before] = await sql<{ open: string }>("SELECT count(*) AS open FROM dead_letter WHERE state = 'open'");
-    expect(await purgeLetters(db)).toBeGreaterThan(0);
+    expect(await purge(db)).toBeGreaterThan(0);
     const [after] = await sql<{ open: string; closed: string }>(
       "SELECT count(*) FILTER (WHERE state = 'open') AS open, count(*) FILTER (WHERE state <> 'open') AS closed FROM dead_letter",
     );

@@ -36,13 +36,3 @@ export async function followLetters(db: Sql, owners: ReadonlyMap<string, OwnerAp
     if (count > 0) logger.info({ component: service, count }, 'Dead letters closed: their deliveries ended otherwise');
   }
 }
-
-const purgeSql = `
-DELETE FROM dead_letter WHERE dead_letter_id IN (
-  SELECT dead_letter_id FROM dead_letter WHERE state <> 'open' AND delete_after < clock_now() ORDER BY delete_after LIMIT 500)
-RETURNING dead_letter_id`;
-
-/** Deletes closed letters whose time is over, 500 at a time; an open one never. */
-export async function purgeLetters(db: Sql): Promise<number> {
-  return (await db.sql('operator.purge_letters', purgeSql, [])).length;
-}

@@ -6,8 +6,8 @@ import { outboxDdl, schemaIdsDdl } from '#messaging';
  *   be read as one; bytes that could not are known by their coordinates alone. `identity` says which end of which delivery it is, so that
  *   the same dead letter is one row however often and by whatever way it comes. Times: `submitted_at` and `first_seen_at` are the lead's,
  *   `dead_at` is when it was handed over to the dead-letter topic, `received_at` when it came here.
- * - `audit`: who decided what; only ever appended to.
- * - `replay_item` is one delivery of an approved batch; a delivery has one open item at most.
+ * - `audit`: who decided what; only ever appended to, and never deleted: it outlives what was decided about, and names it by reference alone.
+ * - `replay_item` is one delivery of an approved batch; a delivery has one open item at most. It goes with its letter, a batch with its last item.
  */
 const operatorDdl = `
 CREATE TABLE dead_letter (
@@ -100,6 +100,7 @@ CREATE TABLE audit (
   action text NOT NULL,
   subject jsonb NOT NULL
 );
+CREATE INDEX replay_item_letter ON replay_item (dead_letter_id);
 CREATE UNIQUE INDEX replay_item_open ON replay_item (event_id, destination) WHERE state = 'open';
 `;
 
