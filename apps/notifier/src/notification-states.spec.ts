@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { DeliveryStateItem } from '#delivery';
 import { withNotifications } from './notification-states.js';
 
+const as_of = '2026-11-01T10:00:00.000Z';
 const delivery = (destination: string, state: DeliveryStateItem['state'], operation?: 'succeeded' | 'uncertain'): DeliveryStateItem => ({
   destination,
   state,
-  as_of: '2026-11-01T10:00:00.000Z',
+  as_of,
   generation: 1,
   deadline_at: '2026-11-01T14:00:00.000Z',
   complete: true,
@@ -23,8 +24,8 @@ describe('withNotifications', () => {
     ];
     expect(withNotifications({ items }).items.map(({ notifications }) => notifications)).toEqual([
       [
-        { channel: 'sales', template: 'lead_dead', state: 'uncertain' },
-        { channel: 'sales', template: 'x', state: 'succeeded' },
+        { channel: 'sales', template: 'lead_dead', state: 'uncertain', as_of },
+        { channel: 'sales', template: 'x', state: 'succeeded', as_of },
       ],
       [],
     ]);
@@ -32,6 +33,6 @@ describe('withNotifications', () => {
 
   it('falls back to the state of the delivery and leaves foreign names out', () => {
     const items = [{ event_id: 'a', deliveries: [delivery('lead/sales/0f/x', 'expired'), delivery('sandbox-crm', 'delivered')] }];
-    expect(withNotifications({ items }).items[0]?.notifications).toEqual([{ channel: 'sales', template: 'x', state: 'expired' }]);
+    expect(withNotifications({ items }).items[0]?.notifications).toEqual([{ channel: 'sales', template: 'x', state: 'expired', as_of }]);
   });
 });

@@ -7,6 +7,8 @@ export interface NotificationState {
   template: string;
   /** Of the one operation a notification is: `succeeded` when told, `uncertain` when it may have been sent. */
   state: OperationState | DeliveryState;
+  /** ISO 8601, the database's clock. */
+  as_of: string;
 }
 
 export interface NotificationsAnswer {
@@ -19,10 +21,10 @@ export function withNotifications(answer: StatesAnswer): NotificationsAnswer {
   return {
     items: answer.items.map((item) => ({
       ...item,
-      notifications: item.deliveries.flatMap(({ destination, state, operations }) => {
+      notifications: item.deliveries.flatMap(({ destination, state, as_of, operations }) => {
         const key = parseNotificationName(destination);
         if (key === undefined) return [];
-        return [{ channel: key.channel, template: key.template, state: operations[0]?.state ?? state }];
+        return [{ channel: key.channel, template: key.template, state: operations[0]?.state ?? state, as_of }];
       }),
     })),
   };

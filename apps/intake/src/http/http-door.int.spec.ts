@@ -397,7 +397,32 @@ describe('GET /v1/leads', () => {
     answerOwners = () => new Promise((resolve) => setTimeout(resolve, 2_000));
     const answer = await request(`/v1/leads/${String(json.event_id)}`);
     expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ ...known, unreachable: ['crm-writer', 'notifier'] });
+    expect(answer.json).toMatchObject({ ...known, notifications: [], unreachable: ['crm-writer', 'notifier'] });
+  });
+
+  it('gives the notifications as they were last heard, with the time, where the notifier does not answer', async () => {
+    const { json } = await post(body());
+    const url = `/v1/leads/${String(json.event_id)}`;
+    const told = (state: string, as_of: string) => ({ channel: 'sales', template: 'delivered', state, as_of });
+    const notifierSays = (notification: ReturnType<typeof told>): void => {
+      answerOwners = async (items) => ({
+        items: items.map(({ event_id }) => ({ event_id, deliveries: [], notifications: [notification] })),
+      });
+    };
+    const ask = async () => (await request(url)).json;
+    const away: typeof answerOwners = () => new Promise((resolve) => setTimeout(resolve, 2_000));
+    notifierSays(told('in_flight', '2026-01-31T09:30:00.000Z'));
+    expect((await ask()).notifications).toEqual([{ channel: 'sales', template: 'delivered', state: 'in_flight' }]);
+    notifierSays(told('succeeded', '2026-01-31T09:30:01.000Z'));
+    await ask();
+    // Asked earlier, answered later.
+    notifierSays(told('in_flight', '2026-01-31T09:30:00.500Z'));
+    await ask();
+    answerOwners = away;
+    expect(await ask()).toMatchObject({
+      notifications: [told('succeeded', '2026-01-31T09:30:01.000Z')],
+      unreachable: expect.arrayContaining(['notifier']),
+    });
   });
 });
 

@@ -22,6 +22,7 @@ const notification = z.object({
   channel: z.string(),
   template: z.string(),
   state: text('succeeded, or uncertain where it may have been sent and is therefore not sent again; else as an operation.'),
+  as_of: time('Only where the notifier did not answer: when it last said something new about this lead.').optional(),
 });
 
 const refusal = z.object({
@@ -50,5 +51,6 @@ export const journey = z
 
 export type Journey = z.infer<typeof journey>;
 export type JourneyDelivery = z.infer<typeof delivery>;
+export type JourneyNotification = z.infer<typeof notification>;
 export type JourneyRefusal = z.infer<typeof refusal>;
 export type KnownOperation = z.infer<typeof operation>;

@@ -5,9 +5,10 @@ import { IntakeKeyRow } from '../entities/intake-key.entity.js';
 import { Lead } from '../entities/lead.entity.js';
 import { Rejected } from '../entities/rejected.entity.js';
 import { externalRef } from '../prepare-lead.js';
-import type { Journey, JourneyRefusal } from './journey.js';
-import type { LiveStates } from './live-states.js';
+import type { Journey, JourneyNotification, JourneyRefusal } from './journey.js';
+import type { LiveStates, OwnerAnswer } from './live-states.js';
 import { mergeDeliveries } from './merge-deliveries.js';
+import { lastTold, rememberTold } from './told.js';
 
 interface Tools {
   db: Database;
@@ -59,10 +60,20 @@ export class LeadJourneys {
       submitted_at: lead.submittedAt.toISOString(),
       accepted_at: lead.acceptedAt.toISOString(),
       deliveries: mergeDeliveries(known, written?.deliveries),
-      notifications: (told?.notifications ?? []).map(({ channel, template, state }) => ({ channel, template, state })),
+      notifications: await this.notifications(eventId, told),
       refusals: refused.map(toRefusal),
       unreachable: [...(written ? [] : ['crm-writer']), ...(told ? [] : ['notifier'])],
     };
+  }
+
+  /** As the notifier says now, else as it said last. */
+  private async notifications(eventId: string, told: OwnerAnswer | undefined): Promise<JourneyNotification[]> {
+    const { db } = this.tools;
+    if (told === undefined) return lastTold(db, eventId);
+    const heard = told.notifications ?? [];
+    // The answer does not wait for it, nor fail with it: what is lost is the memory of one answer.
+    rememberTold(db, eventId, heard).catch(() => undefined);
+    return heard.map(({ channel, template, state }) => ({ channel, template, state }));
   }
 }
 

@@ -1,11 +1,12 @@
 import type { DeliveryStateItem } from '#delivery';
 import { type Coalescer, coalesce, type InternalClient, metrics } from '#runtime';
+import type { HeardNotification } from './told.js';
 
 /** What an owner says of one event; the notifier adds its notifications. */
 export interface OwnerAnswer {
   event_id: string;
   deliveries: DeliveryStateItem[];
-  notifications?: { channel: string; template: string; state: string }[];
+  notifications?: HeardNotification[];
 }
 
 /** Items per request, by the internal API's contract. */

@@ -63,6 +63,8 @@ const statements = [
   )`,
   `create index delivery_unclaimed on delivery (destination, announce_at) where state = 'accepted' and claimed_at is null`,
   `create index delivery_unclaimed_deadline on delivery (deadline_at) where state = 'accepted' and claimed_at is null`,
+  // The last that intake heard of a lead's notifications, each {channel, template, state}. Their owner knows better.
+  `create table told (event_id uuid primary key, notifications jsonb not null, as_of timestamptz not null)`,
   // Why leads of a destination may rightly be unclaimed: paused_at: it was last seen to take nothing ('*': all of them); unread_since: age of the
   // oldest record that its group has still to read, as of read_at.
   `create table destination_pause (
@@ -111,6 +113,7 @@ export class CreateIntake1764374400000 implements MigrationInterface {
       'rejected',
       'destination_pause',
       'delivery',
+      'told',
       'vault',
       'lead',
       'intake_key',

@@ -40,6 +40,8 @@ with done as materialized (
   order by event_id limit ${purgeBatch} for update skip locked
 ), deliveries as (
   delete from delivery where event_id in (select event_id from done)
+), told as (
+  delete from told where event_id in (select event_id from done)
 )
 delete from lead where event_id in (select event_id from done) returning 1 as purged`,
 };

@@ -46,6 +46,7 @@ describe('the purge', () => {
     await passes('0 seconds');
     await accept(1_200);
     await root.query(`update intake.delivery set state = 'delivered'`);
+    await root.query(`insert into intake.told select event_id, '[]', accepted_at from intake.lead`);
     const kept = await accept(3);
     const states = ['accepted', 'uncertain', 'waiting'];
     for (const [index, answer] of kept.entries()) {
@@ -62,6 +63,7 @@ describe('the purge', () => {
     await passes('40 days 1 hour');
     expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, intake_key: 0, lead: 1_200 });
     expect([await count('lead'), await count('delivery'), await count('vault'), await count('intake_key')]).toEqual([4, 8, 1_204, 1_204]);
+    expect(await count('told')).toBe(0);
     await passes('400 days 1 hour');
     expect(await purger.purge()).toEqual({ vault: 1_204, rejected: 0, intake_key: 1_204, lead: 1 });
     expect(await count('delivery')).toBe(6);
