@@ -70,7 +70,7 @@ export async function settleAccounts(options: {
 }
 
 /** Messages per event id (by the lead reference in their text), and event ids whose notification is uncertain. */
-async function toldLeads(endpoints: Endpoints, sandbox: Sandbox): Promise<{ told: Map<string, number>; uncertain: Set<string> }> {
+export async function toldLeads(endpoints: Endpoints, sandbox: Sandbox): Promise<{ told: Map<string, number>; uncertain: Set<string> }> {
   const client = new pg.Client({ connectionString: endpoints.databaseUrl });
   await client.connect();
   const leads = await client.query<{ event_id: string; lead_ref: string }>('select event_id::text as event_id, lead_ref from intake.lead');

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openTcpProxy, pause, type TcpProxy, testSize } from '#testkit';
+import { scanStack } from '../privacy/scan-stack.js';
+import { type BalanceRun, runBalance } from '../support/balance.js';
+import { writeCrmSite } from '../support/crm-site.js';
+import { eventually } from '../support/eventually.js';
+import { type LeadEnds, readEnds } from '../support/random/lead-ends.js';
+import { RandomFaults } from '../support/random/random-faults.js';
+import { RandomInput } from '../support/random/random-input.js';
+import { Seeded } from '../support/random/seeded.js';
+import { type OpenStack, openStack } from '../support/stack.js';
+import { CrmWitness } from '../tour/crm-witness.js';
+
+/**
+ * Everything at random and at once: CRMs, chat, network, processes and infrastructure fail while leads, repeated leads and rubbish come in through both
+ * doors. LD_TEST_SEED repeats the decisions of another run.
+ */
+const seed = Number(process.env.LD_TEST_SEED ?? Math.floor(Math.random() * 1_000_000));
+const faultsMs = testSize() === 'long' ? 600_000 : 60_000;
+const settleMs = testSize() === 'long' ? 420_000 : 90_000;
+const forms = ['native', 'plain', 'door'];
+const openStates = ['pending', 'in_flight', 'waiting', 'held', 'uncertain'] as const;
+
+const retried = { breaker: { cool_down: '1s', longest_cool_down: '2s' }, retry_budget: 1, concurrency: 16 };
+const site = writeCrmSite({
+  crms: {
+    native: {
+      ...retried,
+      native_idempotency: true,
+      operations: ['contact', 'lead'],
+      lookup: { contact: '/contacts?person_key={person_key}', lead: '/leads?external_id={external_id}' },
+    },
+    plain: retried,
+    door: retried,
+  },
+  behindDoor: 'door',
+  policies: { default: { attempts: 6, deadline: '4h', max_age: '7d' } },
+  chat: true,
+});
+let open: OpenStack;
+let door: TcpProxy;
+let input: RandomInput;
+let faults: RandomFaults;
+const balances: BalanceRun[] = [];
+
+beforeAll(async () => {
+  console.log(`LD_TEST_SEED=${seed}`);
+  open = await openStack({ config: site.file, env: { LEASE_MS: '6000', SWEEP_MS: '1000', KAFKA_SESSION_TIMEOUT_MS: '6000' } });
+  const { sandboxCrm, tourPorts } = open.endpoints();
+  door = await openTcpProxy({ target: { port: Number(new URL(sandboxCrm).port) }, port: tourPorts.door });
+  // These two make another record of a repeated request.
+  for (const form of ['plain', 'door']) await new CrmWitness(`${sandboxCrm}-${form}`).rule({ name: 'no-keys', idempotency: 'off' });
+  input = new RandomInput(open, { forms, random: new Seeded(seed) });
+  faults = new RandomFaults({ open, door, crms: forms, seed, makeRandom: (from) => new Seeded(from) });
+}, 120_000);
+
+afterAll(async () => {
+  await door?.close();
+  await open?.close();
+  site.remove();
+}, 60_000);
+
+/** Takes the balance at random instants until `untilMs`. */
+async function takeBalances(untilMs: number): Promise<void> {
+  const random = new Seeded(seed + 10);
+  while (performance.now() < untilMs) {
+    await pause(random.between(2_000, 8_000));
+    balances.push(await runBalance(open.stack.runDir));
+  }
+}
+
+it('loses no lead and doubles none, whatever fails beside what', async () => {
+  const untilMs = performance.now() + faultsMs;
+  input.start();
+  await Promise.all([faults.run(untilMs), takeBalances(untilMs)]);
+  const accepted = await input.stop();
+  console.log(`${accepted.size} leads accepted, ${input.repeated} sent again, ${input.malformed} malformed`);
+  await eventually(async () => {
+    const { balance } = await runBalance(open.stack.runDir);
+    const found = balance?.found ?? {};
+    expect({ accepted: balance?.accepted, open: openStates.map((state) => found[state] ?? 0) }).toEqual({
+      accepted: accepted.size,
+      open: openStates.map(() => 0),
+    });
+  }, settleMs).catch((error: Error) => console.log(error.message));
+  let ends: LeadEnds = { states: {}, wrong: [], dead: 0 };
+  // The last messages may still be on their way.
+  await eventually(async () => {
+    ends = await readEnds(open, accepted);
+    expect(ends.wrong).toEqual([]);
+  }, 60_000).catch(() => undefined);
+  console.log([JSON.stringify(ends.states), ...ends.wrong, ...input.wrong].join('\n'));
+
+  expect(input.wrong).toEqual([]);
+  expect(ends.wrong).toEqual([]);
+  expect(ends.dead).toBeLessThan(accepted.size / 4);
+  expect(await open.sandbox.chatStats()).toMatchObject({ duplicates: 0 });
+}, 1_500_000);
+
+it('finds every accepted delivery at any instant', async () => {
+  const codes = balances.map(({ code }) => code);
+  console.log(`balance taken ${codes.length} times, ${codes.filter((code) => code === 2).length} times out of reach`);
+  expect(balances.filter(({ code }) => code !== 0 && code !== 2)).toEqual([]);
+  expect(codes).toContain(0);
+  expect(await runBalance(open.stack.runDir)).toMatchObject({ code: 0, balance: { missing: [], incomplete: [] } });
+}, 60_000);
+
+it('met faults of each kind', () => {
+  const lines = [...faults.counts].map(([name, { done, hits }]) => `${name}: done ${done}, hits ${hits}`);
+  console.log(lines.join('\n'));
+  const hitsOf = (begin: RegExp): number => [...faults.counts].reduce((sum, [name, { hits }]) => sum + (begin.test(name) ? hits : 0), 0);
+  for (const kind of [/^a CRM/, /^the chat/, /^the network/, /killed$/, /away$/]) expect([kind, hitsOf(kind) > 0]).toEqual([kind, true]);
+});
+
+it('leaves no personal data outside the vault, the topic leads and the destinations', async () => {
+  await scanStack(open.stack);
+}, 300_000);

@@ -1,0 +1,196 @@
+import { eventually, type InfraPart, identify, pause, type TcpProxy } from '#testkit';
+import { CrmWitness } from '../../tour/crm-witness.js';
+import type { OpenStack } from '../stack.js';
+import type { Seeded } from './seeded.js';
+
+export interface FaultsOptions {
+  open: OpenStack;
+  door: TcpProxy;
+  /** Names of the sandbox's CRMs. */
+  crms: readonly string[];
+  seed: number;
+  makeRandom(seed: number): Seeded;
+}
+
+type Rule = Record<string, unknown>;
+interface Fault {
+  name: string;
+  /** Does it and heals it; gives how often it was met. */
+  run(): Promise<number>;
+}
+
+const killed = ['crm-writer', 'intake', 'notifier', 'operator', 'reconciler'];
+const parts: InfraPart[] = ['kafka', 'postgres', 'registry'];
+const backLimitMs = 120_000;
+const longestUnmetMs = 6_000;
+
+/** What a CRM may do to the requests of a while. None of them takes a lead and drops it: that is for the reconciliation to find. */
+const crmRules: Record<string, (random: Seeded) => Rule> = {
+  'answers 500': () => ({ operation: 'lead', status: 500 }),
+  'answers 502 after the commit': () => ({ operation: 'lead', status: 502, dropCommit: false }),
+  'answers 503 now and then': () => ({ status: 503, every: 2 }),
+  'answers 504 after the commit': () => ({ operation: 'lead', status: 504, dropCommit: false, every: 3 }),
+  'answers 429': (random) => ({ operation: 'lead', status: 429, headers: { 'Retry-After': String(random.between(1, 2)) } }),
+  'answers 422': (random) => ({ operation: 'lead', status: 422, times: random.between(1, 3) }),
+  'answers 403': (random) => ({ operation: 'lead', status: 403, times: random.between(1, 2) }),
+  'answers 401': () => ({ operation: 'lead', status: 401 }),
+  'answers 200 with an error page': () => ({ operation: 'lead', status: 200, body: '<html>busy</html>', every: 3 }),
+  'resets before the commit': () => ({ operation: 'lead', reset: 'before', every: 2 }),
+  'resets after the commit': () => ({ operation: 'lead', reset: 'after', every: 2 }),
+  'hangs after the commit': () => ({ operation: 'lead', hang: true, every: 2 }),
+  'is slow': (random) => ({ latencyMs: random.between(300, 1_500) }),
+  'answers too late': (random) => ({ operation: 'lead', latencyMs: random.between(2_100, 3_500), every: 2 }),
+  'finds late': (random) => ({ operation: 'lead', searchLagMs: random.between(200, 900) }),
+  'fails lookups': () => ({ operation: 'lookup', status: 500 }),
+  'breaks off lookups': () => ({ operation: 'lookup', reset: 'before', every: 2 }),
+};
+const chatRules: Record<string, (random: Seeded) => Rule> = {
+  'answers 500': () => ({ status: 500, every: 2 }),
+  'answers 429': () => ({ status: 429, headers: { 'Retry-After': '1' } }),
+  'resets before posting': () => ({ reset: 'before', every: 2 }),
+  'resets after posting': () => ({ reset: 'after', every: 3 }),
+  'is slow': (random) => ({ latencyMs: random.between(300, 1_000) }),
+};
+
+/** Resolves when the fault has been met, or has been in force for so long that it may just as well end. */
+async function metWithin(isMet: () => boolean | Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + longestUnmetMs;
+  while (performance.now() < untilMs && !(await isMet())) await pause(100);
+}
+
+/** Faults at the CRMs, in the network and in the machines, four at a time; each comes up once before any comes up again. */
+export class RandomFaults {
+  /** Name → how often it was done and how often it was met. */
+  readonly counts = new Map<string, { done: number; hits: number }>();
+  private rules = 0;
+
+  constructor(private readonly options: FaultsOptions) {}
+
+  /** Breaks things until `untilMs` of `performance.now()`; everything is whole again when it returns. */
+  async run(untilMs: number): Promise<void> {
+    const { seed, makeRandom } = this.options;
+    const lanes = [this.atCrms, this.inTheChat, this.inTheNetwork, this.inTheMachines];
+    await Promise.all(
+      lanes.map(async (lane, at) => {
+        const random = makeRandom(seed + at + 1);
+        while (performance.now() < untilMs) {
+          for (const fault of random.shuffled(lane.call(this, random))) {
+            if (performance.now() >= untilMs) return;
+            await this.meet(fault);
+            // Leads must come through at times, else nothing meets the faults.
+            await pause(random.between(500, 2_000));
+          }
+        }
+      }),
+    );
+  }
+
+  private async meet({ name, run }: Fault): Promise<void> {
+    const hits = await run();
+    const count = this.counts.get(name) ?? { done: 0, hits: 0 };
+    this.counts.set(name, { done: count.done + 1, hits: count.hits + hits });
+    console.log(`${name}: ${hits} hits`);
+  }
+
+  private atCrms(random: Seeded): Fault[] {
+    const { sandboxCrm } = this.options.open.endpoints();
+    return Object.entries(crmRules).map(([what, rule]) => {
+      const crm = new CrmWitness(`${sandboxCrm}-${random.pick(this.options.crms)}`);
+      return { name: `a CRM ${what}`, run: () => this.rule(crm, rule(random), random.between(500, 3_000)) };
+    });
+  }
+
+  private inTheChat(random: Seeded): Fault[] {
+    const chat = new CrmWitness(this.options.open.endpoints().sandboxChat);
+    return Object.entries(chatRules).map(([what, rule]) => ({
+      name: `the chat ${what}`,
+      run: () => this.rule(chat, rule(random), random.between(500, 2_000)),
+    }));
+  }
+
+  /** In force until it is met, and a while longer. */
+  private async rule(witness: CrmWitness, rule: Rule, ms: number): Promise<number> {
+    const name = `random-${this.rules++}`;
+    await witness.rule({ name, ...rule });
+    await metWithin(async () => (await witness.hits(name)) > 0);
+    await pause(ms);
+    await witness.heal(name);
+    return witness.hits(name);
+  }
+
+  private inTheNetwork(random: Seeded): Fault[] {
+    const { door } = this.options;
+    const kinds: Record<string, () => Promise<void> | void> = {
+      'refuses connections': () => door.refuse(),
+      'is slow': () => door.delay(random.between(300, 1_200)),
+      'delays answers beyond the timeout': () => door.delay(random.between(2_200, 3_500)),
+      'cuts before the request has come': () => door.reset('before'),
+      'cuts before the answer has come': () => door.reset('after'),
+      'cuts in the middle of an answer': () => door.reset('after', { bytes: random.between(1, 60) }),
+      'swallows everything': () => door.blackhole(),
+    };
+    return Object.entries(kinds).map(([what, begin]) => ({
+      name: `the network ${what}`,
+      run: async () => {
+        const before = door.hits;
+        await begin();
+        // Of connects that are refused the door knows nothing.
+        await metWithin(() => door.hits > before);
+        await pause(random.between(500, 3_000));
+        await door.heal();
+        return door.hits - before;
+      },
+    }));
+  }
+
+  private inTheMachines(random: Seeded): Fault[] {
+    const { stack } = this.options.open;
+    return [
+      ...killed.map((app): Fault => ({ name: `${app} is killed`, run: () => this.kill(app) })),
+      { name: 'crm-writer is killed', run: () => this.kill('crm-writer') },
+      { name: 'crm-writer stands still', run: () => this.freeze('crm-writer', random.between(2_000, 8_000)) },
+      ...parts.map(
+        (part): Fault => ({
+          name: `${part} is killed`,
+          run: async () => {
+            await stack.restartInfra(part);
+            return 1;
+          },
+        }),
+      ),
+      ...parts.map(
+        (part): Fault => ({
+          name: `${part} is away`,
+          run: async () => {
+            await stack.stopInfra(part);
+            await pause(random.between(1_000, 4_000));
+            await stack.startInfra(part);
+            return 1;
+          },
+        }),
+      ),
+    ];
+  }
+
+  private async kill(app: string): Promise<number> {
+    const { stack } = this.options.open;
+    await stack.ready(app, backLimitMs);
+    await stack.kill(app);
+    return 1;
+  }
+
+  /** Longer than its lease, at times: what it held is another's when it goes on. */
+  private async freeze(app: string, ms: number): Promise<number> {
+    const { stack } = this.options.open;
+    await stack.ready(app, backLimitMs);
+    const pid = await eventually(`${app} to run`, () => stack.endpoints().pids[app]);
+    if (identify(pid) === undefined) return 0;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await pause(ms);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    return 1;
+  }
+}
