@@ -1,3 +1,4 @@
+export { type KafkaCluster, startCluster } from './infra/cluster.js';
 export { type Connections, type InfraPart, startEmbedded } from './infra/embedded.js';
 export { displacedDataOf } from './infra/postgres-place.js';
 export { registryUrl } from './infra/registry.js';

@@ -24,9 +24,11 @@ export class BrokerPool {
   private readonly brokers = new Map<string, Promise<Broker>>();
   private readonly logger: Record<string, unknown>;
   private readonly builder: ReturnType<typeof connectionPoolBuilder>;
+  private readonly configured: number;
   private closed = false;
 
   constructor(options: KafkaOptions) {
+    this.configured = options.brokers.length;
     const config = clientConfig(options);
     this.logger = loggers.createLogger({ level: config.logLevel, logCreator: config.logCreator });
     this.builder = connectionPoolBuilder({ socketFactory: socketFactory(), ...config, logger: this.logger });
@@ -44,14 +46,20 @@ export class BrokerPool {
     return broker.connectionPool.send({ request, response: { decode: metadataResponse.decode, parse: (data) => Promise.resolve(data) } });
   }
 
-  /** Any broker: one that is connected, else the next of the configured list. It passes on what only the controller can do. */
+  /** Any broker: one that is connected, else the first of the configured list that can be. It passes on what only the controller can do. */
   async any(): Promise<Broker> {
     for (const [where, broker] of this.brokers) {
       const connected = await broker.catch(() => undefined);
       if (connected?.isConnected()) return connected;
       this.brokers.delete(where);
     }
-    return this.connect();
+    for (let left = this.configured - 1; ; left -= 1) {
+      try {
+        return await this.connect();
+      } catch (error) {
+        if (left <= 0 || this.closed || error instanceof UnsupportedBroker) throw error;
+      }
+    }
   }
 
   at(host: string, port: number): Promise<Broker> {

@@ -4,7 +4,7 @@ import { metrics } from '#runtime';
 import { BrokerPool } from './broker-pool.js';
 import { newClient } from './client.js';
 import { sendError } from './client-errors.js';
-import { BrokersUnavailable, ProduceRefused } from './errors.js';
+import { BrokersUnavailable, ProduceRefused, UnsupportedBroker } from './errors.js';
 import { chosenPartition, partitionFor } from './partitioner.js';
 import type { KafkaOptions, OutgoingRecord, ProducerPort } from './ports.js';
 import { TurnPerKey } from './turns.js';
@@ -38,6 +38,7 @@ export class KafkajsProducer implements ProducerPort {
   private connecting: Promise<Producer> | undefined;
   private current: Producer | undefined;
   private notBeforeMs = 0;
+  private opened = 0;
   private closed = false;
 
   constructor(private readonly options: KafkaOptions) {}
@@ -138,25 +139,39 @@ export class KafkajsProducer implements ProducerPort {
   }
 
   private async open(): Promise<Producer> {
-    const producer = newClient(this.options, {
-      requestTimeout: Math.min(requestTimeoutMs, this.options.requestTimeoutMs ?? requestTimeoutMs),
-      retry,
-    }).producer({
-      createPartitioner: () => chosenPartition,
-      idempotent: false,
-      allowAutoTopicCreation: false,
-      retry,
-    });
     try {
-      await producer.connect();
-      this.current = producer;
-      return producer;
+      this.current = await this.openAny();
+      return this.current;
     } catch (error) {
       this.connecting = undefined;
       this.notBeforeMs = Date.now() + reconnectPauseMs;
-      await producer.disconnect().catch(() => undefined);
       throw sendError(error);
     }
+  }
+
+  /** Each configured broker is asked once, the next one first at the next time: a new kafkajs client would always begin with the first. */
+  private async openAny(): Promise<Producer> {
+    for (let left = this.options.brokers.length - 1; ; left -= 1) {
+      const producer = this.newProducer();
+      try {
+        await producer.connect();
+        return producer;
+      } catch (error) {
+        await producer.disconnect().catch(() => undefined);
+        if (left <= 0 || error instanceof UnsupportedBroker) throw error;
+      }
+    }
+  }
+
+  private newProducer(): Producer {
+    const { brokers, requestTimeoutMs: limitMs = requestTimeoutMs } = this.options;
+    const first = this.opened++ % brokers.length;
+    const client = newClient(this.options, {
+      brokers: [...brokers.slice(first), ...brokers.slice(0, first)],
+      requestTimeout: Math.min(requestTimeoutMs, limitMs),
+      retry,
+    });
+    return client.producer({ createPartitioner: () => chosenPartition, idempotent: false, allowAutoTopicCreation: false, retry });
   }
 
   /** Not awaited: a disconnect waits for the answers that will not come. */

@@ -17,16 +17,31 @@ export interface KafkaOptions {
   /** Further options of the broker's JVM. */
   jvmOptions: string[];
   logFile: string;
+  /** Place among several nodes; default: the only one. */
+  cluster?: ClusterPlace;
   /** Ends the preparation. */
   signal?: AbortSignal;
 }
 
-// One node that is broker and controller. Replication factors of 1 because there is one; no wait before a group's first rebalance; short
-// sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions, nor a killed broker for its own; no topic by
-// accident.
-const serverProperties = ({ dir, port, controllerPort }: KafkaOptions): string => `process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:${controllerPort}
+export interface ClusterPlace {
+  /** Of all nodes, base64url of 16 bytes. */
+  id: string;
+  /** From 1. */
+  node: number;
+  /** Of all nodes, the first one's first. */
+  controllerPorts: readonly number[];
+}
+
+// A node is broker and controller. Everything has as many replicas as there are nodes, all but one of which must have what is acknowledged;
+// no wait before a group's first rebalance; short sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions,
+// nor a killed broker for its own; no topic by accident.
+const serverProperties = ({ dir, port, controllerPort, cluster }: KafkaOptions): string => {
+  const controllers = cluster?.controllerPorts ?? [controllerPort];
+  const replicas = controllers.length;
+  const inSync = Math.max(1, replicas - 1);
+  return `process.roles=broker,controller
+node.id=${cluster?.node ?? 1}
+controller.quorum.voters=${controllers.map((controller, at) => `${at + 1}@127.0.0.1:${controller}`).join(',')}
 listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
 advertised.listeners=PLAINTEXT://127.0.0.1:${port}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
@@ -35,15 +50,15 @@ controller.listener.names=CONTROLLER
 log.dirs=${join(dir, 'data')}
 auto.create.topics.enable=false
 num.partitions=1
-default.replication.factor=1
-min.insync.replicas=1
-offsets.topic.replication.factor=1
+default.replication.factor=${replicas}
+min.insync.replicas=${inSync}
+offsets.topic.replication.factor=${replicas}
 offsets.topic.num.partitions=5
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor=${replicas}
+transaction.state.log.min.isr=${inSync}
 transaction.state.log.num.partitions=5
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.replication.factor=${replicas}
+share.coordinator.state.topic.min.isr=${inSync}
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=500
 metadata.max.idle.interval.ms=0
@@ -57,6 +72,7 @@ log.cleaner.threads=1
 log.cleaner.dedupe.buffer.size=16777216
 log.index.size.max.bytes=524288
 `;
+};
 
 const log4j = `rootLogger.level=WARN
 rootLogger.appenderRef.out.ref=out
@@ -68,6 +84,8 @@ logger.server.name=kafka.server.KafkaRaftServer
 logger.server.level=INFO
 `;
 
+export const newClusterId = (): string => randomBytes(16).toString('base64url');
+
 /** Writes configuration, formats the data folder on its first use, and gives the broker as a program. Throws when formatting fails. */
 export async function prepareKafka(options: KafkaOptions): Promise<Program> {
   const { dir, java, classPath, jvmOptions, logFile, port } = options;
@@ -78,7 +96,7 @@ export async function prepareKafka(options: KafkaOptions): Promise<Program> {
   const base = [`-Dlog4j2.configurationFile=${join(dir, 'log4j2.properties')}`, '-Dlog4j2.disableJmx=true', '-cp', classPath];
   if (!existsSync(join(dir, 'data', 'meta.properties'))) await format(options, base, properties);
   return {
-    name: 'kafka',
+    name: options.cluster === undefined ? 'kafka' : `kafka ${options.cluster.node}`,
     command: java,
     args: [...jvmFlags(320), ...jvmOptions, ...base, 'kafka.Kafka', properties],
     env: jvmEnvironment,
@@ -90,10 +108,10 @@ export async function prepareKafka(options: KafkaOptions): Promise<Program> {
   };
 }
 
-async function format({ dir, java, jvmOptions, signal }: KafkaOptions, base: string[], properties: string): Promise<void> {
+async function format({ dir, java, jvmOptions, signal, cluster }: KafkaOptions, base: string[], properties: string): Promise<void> {
   // Kept, so that formatting that was cut short can be repeated, even beside one that still runs.
   const idFile = join(dir, 'cluster-id');
-  if (!existsSync(idFile)) writeFileSync(idFile, randomBytes(16).toString('base64url'));
+  if (!existsSync(idFile)) writeFileSync(idFile, cluster?.id ?? newClusterId());
   const archive = jvmOptions.filter((option) => option.startsWith('-XX:SharedArchiveFile='));
   // The id may begin with a dash: only the form with "=" is safe.
   const clusterId = `--cluster-id=${readFileSync(idFile, 'utf8')}`;
