@@ -49,7 +49,7 @@ import { Engines } from './engines.js';
 import type { crmWriterEnv } from './env.js';
 import { servedDestinations } from './served-destinations.js';
 import { openStorage, type Storage } from './storage.js';
-import { sweptDestination, verifiedDestination } from './swept-destinations.js';
+import { orphanedRows, sweptDestination, verifiedDestination } from './swept-destinations.js';
 
 type Context = ServiceContext<typeof crmWriterEnv>;
 
@@ -233,7 +233,7 @@ interface Rows {
   onChange: (after: StoredDelivery) => void;
 }
 
-function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, swept, relayWake, onChange }: Rows): Upkeep {
+function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, served, swept, relayWake, onChange }: Rows): Upkeep {
   const verified = new Map(
     served.flatMap(({ config, target }) => {
       const rows = swept.get(config.name);
@@ -244,6 +244,7 @@ function keepRowsMoving({ env, logger, telemetry }: Context, { storage, served, 
     db: storage.db,
     target: (name) => swept.get(name),
     verified: (name) => verified.get(name),
+    orphaned: (stored) => orphanedRows(stored, { site, codec: storage.codec }),
     onChange,
     relayWake,
     telemetry,

@@ -1,7 +1,7 @@
 import { dlqTopic, groups, LeadAcceptedEvent, retryTopic, topics } from '#contracts';
 import type { StoredDelivery, SweptTarget, VerifiedTarget } from '#delivery';
-import type { Codec } from '#messaging';
-import type { DestinationConfig, Site } from '#runtime';
+import type { Codec, OutboxRow } from '#messaging';
+import { type DestinationConfig, type Site, standsForLead } from '#runtime';
 import { attemptsOf, type DestinationTarget, plannedOperations, verificationOf } from './destination-target.js';
 import { storedResolutionRow } from './resolution.js';
 
@@ -25,4 +25,10 @@ export function sweptDestination(config: DestinationConfig, { site, codec }: { s
 /** The same of one that this process serves: its operations can be looked up. */
 export function verifiedDestination(swept: SweptTarget, target: DestinationTarget, lookupTimeoutMs: number): VerifiedTarget {
   return { ...swept, lookupTimeoutMs, lookup: (operation, context) => target.lookup(operation, context) };
+}
+
+/** What is announced of the end of a delivery whose destination the site file does not have any more. */
+export async function orphanedRows(stored: StoredDelivery, { site, codec }: { site: Site; codec: Codec }): Promise<OutboxRow[]> {
+  const { destinations } = await codec.decode(LeadAcceptedEvent, stored.event);
+  return [await storedResolutionRow(stored, { codec, primary: standsForLead(site, destinations, stored.destination) })];
 }

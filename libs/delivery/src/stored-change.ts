@@ -68,8 +68,10 @@ export function afterChange({ stored, ...change }: StoredChange): StoredDelivery
   return { ...stored, state: change.state, class: change.class, code: change.code, operations };
 }
 
+type Destined = Pick<SweptTarget, 'wakeTopic' | 'dlqTopic' | 'resolved'>;
+
 /** The outbox rows that go with a change: wake-up, dead letter, and the result where the state is final. */
-export async function outboxOf(change: StoredChange, target: SweptTarget, logger: Logger): Promise<OutboxRow[]> {
+export async function outboxOf(change: StoredChange, target: Destined, logger: Logger): Promise<OutboxRow[]> {
   const rows: OutboxRow[] = [];
   if (change.wake) rows.push(wakeUpRow(change.stored, target.wakeTopic, change.dueInMs ?? 0));
   const after = afterChange(change);
@@ -79,7 +81,7 @@ export async function outboxOf(change: StoredChange, target: SweptTarget, logger
 }
 
 /** An event that cannot be read any more must not keep its delivery open: it ends without an announcement, which is logged. */
-async function announced(after: StoredDelivery, target: SweptTarget, logger: Logger): Promise<OutboxRow[]> {
+async function announced(after: StoredDelivery, target: Pick<SweptTarget, 'resolved'>, logger: Logger): Promise<OutboxRow[]> {
   try {
     return await target.resolved(after);
   } catch (error) {

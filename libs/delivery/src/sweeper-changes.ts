@@ -6,8 +6,10 @@ import type { OperationChange, StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { SweptTarget } from './swept-target.js';
 
+type Lookups = Pick<SweptTarget, 'canLookUp' | 'timeoutMs' | 'verification'>;
+
 /** Until a lookup of a call that began then may count. Never negative. */
-function untilLookupMs(sentAtMs: number, nowMs: number, { timeoutMs, verification }: SweptTarget): number {
+function untilLookupMs(sentAtMs: number, nowMs: number, { timeoutMs, verification }: Lookups): number {
   return Math.max(absenceCountsFrom({ sentAtMs, timeoutMs, verification }) - nowMs, 0);
 }
 
@@ -52,7 +54,7 @@ const seenNoEnd = (attemptId: string, { attempts }: StoredOperation) => ({
 });
 
 /** A delivery that is not in flight and whose deadline has passed: expired with a dead letter, or looked up first. */
-export function deadlineChange(stored: StoredDelivery, target: SweptTarget): StoredChange {
+export function deadlineChange(stored: StoredDelivery, target: Lookups): StoredChange {
   const nowMs = stored.resolvedAt.getTime();
   const after = passDeadline(stored.operations, (kind) => target.canLookUp(kind));
   const reason = { class: 'deadline_exceeded', code: 'deadline' } as const;

@@ -14,7 +14,6 @@ import {
   sweptTarget,
   topicsOf,
 } from '../../../test/support/sweep-rig.js';
-import { Sweeper } from './sweeper.js';
 import type { VerifiedTarget } from './swept-target.js';
 
 const hour = 3_600_000;
@@ -91,15 +90,6 @@ describe('the sweeper', () => {
       await insert({ dueInMs: -11_000 });
       await Promise.all(Array.from({ length: 4 }, () => sweep()));
       expect(await outboxRows(rig.db)).toHaveLength(1);
-    });
-
-    it('leaves rows of destinations that are not configured alone', async () => {
-      await insert({ dueInMs: -11_000, deadlineInMs: -1 });
-      const lines: unknown[] = [];
-      const logger = { warn: (fields: unknown) => lines.push(fields) } as never;
-      await new Sweeper({ db: rig.db, target: () => undefined, standing: standing(), relayWake: () => {}, logger }).sweep();
-      expect(await outboxRows(rig.db)).toHaveLength(0);
-      expect(lines).toEqual([{ destinations: ['rig'] }]);
     });
 
     it('finds the rows of a destination behind more than a batch of others that are not configured', async () => {

@@ -10,6 +10,7 @@ import {
   expiredLeases,
   markWoken,
   type OverdueRow,
+  orphanedRows,
   overdue,
   pastDeadline,
   type StateCount,
@@ -19,12 +20,15 @@ import { afterChange, outboxOf, type StoredChange, wakeUpRow } from './stored-ch
 import type { StoredDelivery } from './stored-delivery.js';
 import { deadlineChange, leaseChange, releaseChange } from './sweeper-changes.js';
 import { readStanding, type Standing, sweepHolds } from './sweeper-holds.js';
+import { Orphans, orphanChange } from './sweeper-orphans.js';
 import type { SweptTarget } from './swept-target.js';
 
 export interface SweeperOptions {
   db: Database;
-  /** By `delivery.destination`. Rows of a destination that is not configured any more are left alone and logged. */
+  /** By `delivery.destination`. Rows of a destination that is not configured any more wait for their deadline, counted and logged. */
   target(destination: string): SweptTarget | undefined;
+  /** What is announced of the end of such a row; `after` carries that state. Default: nothing. */
+  orphaned?(after: StoredDelivery): OutboxRow[] | Promise<OutboxRow[]>;
   /** What the destinations are up to; default: what their rows say. */
   standing?(tx: Tx): Promise<Standing>;
   /** A holder died: what its delivery became, e.g. `uncertain`. Told once that is committed. */
@@ -57,12 +61,12 @@ interface Swept {
 export class Sweeper {
   readonly #options: SweeperOptions;
   readonly #stop = new AbortController();
-  /** Destinations of rows that nobody is configured for: read once, then left out, so that they never fill a batch. */
-  readonly #unknown = new Set<string>();
+  readonly #orphans: Orphans;
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: SweeperOptions) {
     this.#options = options;
+    this.#orphans = new Orphans({ logger: options.logger, isKnown: (destination) => options.target(destination) !== undefined });
   }
 
   /** Sweeps at once, then again and again. */
@@ -92,6 +96,7 @@ export class Sweeper {
     const swept = await this.#options.db.transaction(async (tx): Promise<Swept> => {
       if (await becomeSweeper(tx)) return this.#sweep(tx);
       metrics.deliveries.reset();
+      this.#orphans.forget();
       return { changes: [], late: 0, held: 0, more: false };
     });
     if (swept.changes.length + swept.late > 0) {
@@ -103,24 +108,28 @@ export class Sweeper {
   }
 
   async #sweep(tx: Tx): Promise<Swept> {
-    const skip = () => [...this.#unknown];
-    const leases = this.#known(await expiredLeases(tx, skip()));
-    const ended = await this.#change(tx, leases.rows, async (stored, target) =>
+    const counts = await countUnfinished(tx);
+    this.#count(counts);
+    // Left out below, so that they never fill a batch.
+    const orphans = this.#orphans.find(counts);
+    const lost = orphans.length === 0 ? [] : await orphanedRows(tx, orphans);
+    const gone = await this.#endOrphans(tx, lost);
+    const leases = await expiredLeases(tx, orphans);
+    const ended = await this.#change(tx, leases, async (stored, target) =>
       leaseChange(stored, target, await this.#attempts(stored, target)),
     );
-    const deadlines = this.#known(await pastDeadline(tx, skip()));
-    const expired = await this.#change(tx, deadlines.rows, deadlineChange);
+    const deadlines = await pastDeadline(tx, orphans);
+    const expired = await this.#change(tx, deadlines, deadlineChange);
     const standing = await (this.#options.standing ?? readStanding)(tx);
     const holds = await this.#holds(tx, standing);
-    const late = this.#known(await overdue(tx, [...skip(), ...standing.blocked]));
-    await this.#wake(tx, late.rows);
-    this.#count(await countUnfinished(tx));
+    const late = await overdue(tx, [...orphans, ...standing.blocked]);
+    await this.#wake(tx, late);
     const tagged = (reason: Reason, changes: StoredChange[]) => changes.map((change) => ({ reason, change }));
     return {
-      changes: [...tagged('lease_expired', ended), ...tagged('deadline', expired), ...tagged('released', holds.released)],
-      late: late.rows.length,
+      changes: [...tagged('lease_expired', ended), ...tagged('deadline', [...gone, ...expired]), ...tagged('released', holds.released)],
+      late: late.length,
       held: holds.held,
-      more: leases.more || deadlines.more || holds.more || late.more,
+      more: holds.more || [lost, leases, deadlines, late].some(({ length }) => length === sweepBatch),
     };
   }
 
@@ -130,17 +139,6 @@ export class Sweeper {
     for (const { destination, state, count } of counts) {
       metrics.deliveries.inc({ destination: this.#options.target(destination)?.name ?? 'unknown', state }, count);
     }
-  }
-
-  /** `more`: the batch was full, and the next one is another. */
-  #known<R extends StoredRow>(rows: R[]): { rows: R[]; more: boolean } {
-    const known = rows.filter((row) => this.#options.target(row.destination) !== undefined);
-    if (known.length < rows.length) {
-      const unknown = new Set(rows.filter((row) => !known.includes(row)).map((row) => row.destination));
-      for (const destination of unknown) this.#unknown.add(destination);
-      this.#options.logger.warn({ destinations: [...unknown] }, 'open rows of unknown destinations; they are left alone');
-    }
-    return { rows: known, more: rows.length === sweepBatch };
   }
 
   async #change(
@@ -157,6 +155,16 @@ export class Sweeper {
       changes.push(change);
       outbox.push(...(await outboxOf(change, target, this.#options.logger)));
     }
+    await settle(tx, changes, outbox);
+    return changes;
+  }
+
+  async #endOrphans(tx: Tx, rows: readonly StoredRow[]): Promise<StoredChange[]> {
+    const { orphaned = () => [], logger } = this.#options;
+    const changes = (await withOperations(tx, rows)).map(orphanChange);
+    const outbox: OutboxRow[] = [];
+    // Nobody reads a topic of theirs: none of these changes has a wake-up or a dead letter.
+    for (const change of changes) outbox.push(...(await outboxOf(change, { wakeTopic: '', dlqTopic: '', resolved: orphaned }, logger)));
     await settle(tx, changes, outbox);
     return changes;
   }
@@ -185,10 +193,11 @@ export class Sweeper {
   async #wake(tx: Tx, rows: readonly OverdueRow[]): Promise<void> {
     if (rows.length === 0) return;
     await markWoken(tx, rows);
-    await insertOutbox(
-      tx,
-      rows.map((row) => wakeUpRow(storedHead(row), this.#options.target(row.destination)?.wakeTopic ?? '', Math.max(row.due_ms, 0))),
-    );
+    const wakeUps = rows.flatMap((row) => {
+      const target = this.#options.target(row.destination);
+      return target === undefined ? [] : [wakeUpRow(storedHead(row), target.wakeTopic, Math.max(row.due_ms, 0))];
+    });
+    await insertOutbox(tx, wakeUps);
   }
 
   #report({ changes, late, held }: Swept): void {

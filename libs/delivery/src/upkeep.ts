@@ -1,4 +1,5 @@
 import type { DeliveryState } from '#contracts';
+import type { OutboxRow } from '#messaging';
 import type { Database, Logger, Telemetry } from '#runtime';
 import { Purge } from './purge.js';
 import type { StoredDelivery } from './stored-delivery.js';
@@ -12,6 +13,8 @@ export interface UpkeepOptions {
   target(destination: string): SweptTarget | undefined;
   /** Of the destinations that this process serves. */
   verified(destination: string): VerifiedTarget | undefined;
+  /** What is announced of the end of a row whose destination is not configured any more. */
+  orphaned?(after: StoredDelivery): OutboxRow[] | Promise<OutboxRow[]>;
   onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
   /** A delivery was changed without a claim. Told once that is committed. */
   onChange?(after: StoredDelivery): void;

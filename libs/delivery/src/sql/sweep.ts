@@ -51,6 +51,20 @@ export function pastDeadline(tx: Tx, skip: readonly string[]): Promise<StoredRow
   );
 }
 
+/** Rows of these destinations that nobody works on and whose deadline has passed, longest ago first; uncertain ones until they are raised. */
+export function orphanedRows(tx: Tx, destinations: readonly string[]): Promise<StoredRow[]> {
+  return tx.sql<StoredRow>(
+    'sweep.orphaned',
+    `${clock}
+     SELECT ${storedColumns} FROM delivery d, clock
+     WHERE destination = ANY ($1::text[]) AND deadline_at <= now AND (
+       state IN ('pending', 'waiting') OR state = 'held' OR (state = 'uncertain' AND raised_at IS NULL) OR (state = 'in_flight' AND lease_until < now)
+     )
+     ORDER BY deadline_at ${locked}`,
+    [destinations],
+  );
+}
+
 export interface OverdueRow extends StoredRow {
   /** Milliseconds until it is due; negative: since then. */
   due_ms: number;

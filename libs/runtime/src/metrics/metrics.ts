@@ -86,6 +86,11 @@ export const metrics = {
   crmResponses: counter('leads_crm_responses_total', 'Answers of a destination: 2xx, 4xx, 5xx or none.', ['destination', 'status_class']),
   deliveriesInFlight: gauge('leads_deliveries_in_flight', 'Calls under way.', ['destination']),
   deliveries: gauge('leads_deliveries', 'Unfinished deliveries by state.', ['destination', 'state']),
+  orphaned: gauge(
+    'leads_deliveries_orphaned',
+    'Open deliveries of destinations that the site file does not have; they end at their deadline.',
+    ['destination'],
+  ),
   circuitOpen: gauge('leads_circuit_open', '1 while a destination fails, throttles or refuses us, and only probes are sent.', [
     'destination',
   ]),
