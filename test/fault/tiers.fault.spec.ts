@@ -34,7 +34,7 @@ beforeAll(async () => {
   const site = crashSite([
     { name: 'calm', door: 'native', backoff: whole },
     { name: 'shaken', door: 'native' },
-    { name: 'emptied', door: 'native', backoff: { base: '4s', cap: '4s' } },
+    { name: 'emptied', door: 'native' },
   ]);
   writeFileSync(config, site);
   open = await openStack({ env: { ...noSweeps, KAFKA_SESSION_TIMEOUT_MS: '6000' }, config });
@@ -82,7 +82,8 @@ describe('retry tiers', () => {
 
   it('are not needed: the sweeper alone wakes what waited on emptied ones', async () => {
     const before = await open.sandbox.crmStats();
-    const total = await postRefused('emptied', few);
+    const total = await postRefused('emptied', few, { headers: { 'Retry-After': '6' } });
+    await eventually(async () => expect(await waits.areAlone('emptied')).toBe(true));
     let emptied = 0;
     await restartWith(open.stack, {
       app: 'crm-writer',

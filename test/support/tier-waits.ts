@@ -1,4 +1,4 @@
-import { Kafka, logLevel } from 'kafkajs';
+import { type Admin, Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
 import { groups, headers, retryTiers, retryTopic, topics } from '#contracts';
 import type { Endpoints } from '#testkit';
@@ -57,25 +57,40 @@ export class TierWaits {
     return { records, again: records - distinct, latenessMs: latenessMs.sort((a, b) => a - b) };
   }
 
+  /** Nothing but its tiers will bring a lead of the destination again: no row on its way there, no record that a restart reads anew. */
+  async areAlone(destination: string): Promise<boolean> {
+    const { rows } = await this.pool.query('select from crm_writer.outbox limit 1');
+    if (rows.length > 0) return false;
+    return this.asAdmin(async (admin) => {
+      const ends = new Map((await admin.fetchTopicOffsets(topics.leadAccepted)).map(({ partition, high }) => [partition, high]));
+      const [committed] = await admin.fetchOffsets({ groupId: groups.crmWriter(destination), topics: [topics.leadAccepted] });
+      return committed?.partitions.every(({ partition, offset }) => Number(offset) >= Number(ends.get(partition))) ?? false;
+    });
+  }
+
   /** Deletes every record of the destination's tiers; how many there were. */
-  async empty(destination: string): Promise<number> {
-    const kafka = new Kafka({ brokers: this.endpoints.kafkaBrokers.split(','), clientId: 'tier-waits', logLevel: logLevel.NOTHING });
-    const admin = kafka.admin();
-    await admin.connect();
-    let deleted = 0n;
-    for (const topic of tierTopics(destination)) {
-      const ends = await admin.fetchTopicOffsets(topic);
-      const filled = ends.filter(({ high, low }) => BigInt(high) > BigInt(low));
-      if (filled.length === 0) continue;
-      await admin.deleteTopicRecords({ topic, partitions: filled.map(({ partition, high }) => ({ partition, offset: high })) });
-      for (const { high, low } of filled) deleted += BigInt(high) - BigInt(low);
-    }
-    await admin.disconnect();
-    return Number(deleted);
+  empty(destination: string): Promise<number> {
+    return this.asAdmin(async (admin) => {
+      let deleted = 0;
+      for (const topic of tierTopics(destination)) {
+        const filled = (await admin.fetchTopicOffsets(topic)).filter(({ high, low }) => Number(high) > Number(low));
+        if (filled.length === 0) continue;
+        await admin.deleteTopicRecords({ topic, partitions: filled.map(({ partition, high }) => ({ partition, offset: high })) });
+        for (const { high, low } of filled) deleted += Number(high) - Number(low);
+      }
+      return deleted;
+    });
   }
 
   close(): Promise<void> {
     return this.pool.end();
+  }
+
+  private async asAdmin<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
+    const { kafkaBrokers } = this.endpoints;
+    const admin = new Kafka({ brokers: kafkaBrokers.split(','), clientId: 'tier-waits', logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    return ask(admin).finally(() => admin.disconnect());
   }
 
   private async notBefore(destination: string): Promise<{ waits: Map<string, Set<number>>; records: number }> {
