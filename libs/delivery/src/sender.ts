@@ -163,11 +163,10 @@ export class Sender<E> {
 }
 
 /**
- * A recorded call pinned its request or left its code; one that spent no attempt counts as well. What a process that died may have sent does
- * not: the destination did not fail, and a crash must not make its leads wait for a budget.
+ * Another call after one that failed. Not one after a call that spent no attempt (throttled, refused with everybody): the block, its probes
+ * and the ramp keep those apart. Nor what a process that died may have sent: a crash must not make its leads wait for a budget.
  */
-const isRetry = ({ attempts, requestHash, failedWith }: OperationWork): boolean =>
-  requestHash !== undefined || (attempts > 0 && failedWith !== undefined);
+const isRetry = ({ attempts, attemptsBefore, failedWith }: OperationWork): boolean => attempts > attemptsBefore && failedWith !== undefined;
 
 /** Whatever text a provider put in is made fit for the table before it goes on. */
 function cleaned(outcome: Outcome): Outcome {
