@@ -1,17 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  chownSync,
-  cpSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { identify } from '../process/identity.js';
 
@@ -48,32 +36,30 @@ function reachableDir(dir: string, user: User): string {
   const place = hiddenPlace(dir);
   const link = `${dir}.moved-to`;
   // The link goes with the instance. Data without one is of an instance that was removed, and its password went too.
-  if (!isLink(link) && existsSync(place)) {
-    if (serverRuns(join(place, 'data', 'postmaster.pid')))
-      throw new Error(`PostgreSQL of a removed instance still runs on ${place}: stop it`);
+  if (existsSync(place) && !existsSync(link)) {
+    if (serverRuns(place)) throw new Error(`PostgreSQL of a removed instance still runs on ${place}: stop it`);
     rmSync(place, { recursive: true });
   }
   mkdirSync(place, { recursive: true, mode: 0o700 });
   chownSync(place, user.uid, user.gid);
   writeFileSync(join(place, 'origin'), dirname(dir));
   mkdirSync(dirname(dir), { recursive: true });
-  if (!isLink(link)) symlinkSync(place, link);
+  if (!existsSync(link)) symlinkSync(place, link);
   return join(place, 'data');
 }
-
-const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
 /** Removes data whose instance was removed without a reset (a temporary folder, for instance) and whose server does not run. */
 function removeOrphans(): void {
   for (const name of readdirSync('/var/tmp').filter((entry) => entry.startsWith('lead-delivery-'))) {
     const place = join('/var/tmp', name);
     const origin = join(place, 'origin');
-    if (!existsSync(origin) || existsSync(readFileSync(origin, 'utf8')) || serverRuns(join(place, 'data', 'postmaster.pid'))) continue;
+    if (!existsSync(origin) || existsSync(readFileSync(origin, 'utf8')) || serverRuns(place)) continue;
     rmSync(place, { recursive: true, force: true });
   }
 }
 
-function serverRuns(pidFile: string): boolean {
+function serverRuns(place: string): boolean {
+  const pidFile = join(place, 'data', 'postmaster.pid');
   return existsSync(pidFile) && identify(Number(readFileSync(pidFile, 'utf8').split('\n')[0])) !== undefined;
 }
 
