@@ -11,6 +11,14 @@ const key = () => randomBytes(32).toString('base64');
 const token = () => randomBytes(24).toString('base64url');
 const callers = ['intake', 'crm-writer', 'notifier', 'reconciler', 'operator', 'leadctl'];
 
+/** Who may look and decide on the operator's surface, one per role; a real installation names its own people or an OIDC issuer. */
+const people = [
+  { subject: 'vera', name: 'Vera (viewer)', roles: ['viewer'] },
+  { subject: 'oscar', name: 'Oscar (operator)', roles: ['operator'] },
+  { subject: 'alma', name: 'Alma (approver)', roles: ['approver'] },
+  { subject: 'ada', name: 'Ada (admin)', roles: ['admin'] },
+];
+
 /** Signs permits of approved items. Only the operator service needs the private half; in production nobody else gets it. */
 const permitKey = () => {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -28,8 +36,12 @@ const files = {
   'internal-tokens.json': () => JSON.stringify(Object.fromEntries(callers.map((caller) => [caller, token()]))),
   'permit-private.json': permitKey,
   'permit-public.json': publicHalf,
-  // Who may decide about dead letters over HTTP, by name.
-  'operator-keys.json': () => JSON.stringify({ ada: token() }),
+  'operator-tokens.json': () =>
+    JSON.stringify(
+      people.map((person) => ({ token: token(), ...person, organizations: '*' })),
+      null,
+      2,
+    ),
   'crm-secret': () => `whsec_${key()}`,
   'marketing-secret': () => `whsec_${key()}`,
   'chat-token': () => `1:${token()}`,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type CommandAnswer, commandRequest } from '#delivery';
 import type { Sql } from '#runtime';
-import { audit } from './audit.js';
+import { audit } from './audit/audit.js';
 import { notFound, type OwnerApi } from './owners/owner-api.js';
 
 export const sendRequest = z.strictObject({ service: z.enum(['crm-writer', 'notifier']).default('crm-writer'), command: commandRequest });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CommandAnswer, DestinationsAnswer } from '#delivery';
 import type { InternalServer } from '#runtime';
-import { audit } from './audit.js';
+import { audit } from './audit/audit.js';
 import { type Approval, type ApproveRequest, type ApproveTools, approveItems, approveRequest } from './batches/approve-items.js';
 import {
   type BatchReport,

@@ -77,7 +77,8 @@ describe('operator on real servers', () => {
 
   beforeAll(async () => {
     execFileSync(process.execPath, ['deploy/make-secrets.mjs', secretsDir]);
-    personKey = (JSON.parse(readFileSync(join(secretsDir, 'operator-keys.json'), 'utf8')) as { ada: string }).ada;
+    const people = JSON.parse(readFileSync(join(secretsDir, 'operator-tokens.json'), 'utf8')) as { token: string; subject: string }[];
+    personKey = people.find(({ subject }) => subject === 'ada')?.token ?? '';
     const tokens = loadInternalTokens(secretsDir);
     database = await testDatabase('operator');
     await migrateService({ url: database.url, service: 'operator', migrations });

@@ -13,6 +13,7 @@ import {
   type Stoppable,
   startInternalServer,
 } from '#runtime';
+import { auditRefusals } from './audit/audit-refusals.js';
 import type { ApproveTools } from './batches/approve-items.js';
 import { followItems } from './batches/follow-items.js';
 import { publishDepth } from './dead-letters/count-letters.js';
@@ -24,8 +25,9 @@ import { Desk, serveDesk } from './desk.js';
 import type { operatorEnv } from './env.js';
 import { Follower } from './follower.js';
 import { createApp } from './http/create-app.js';
-import { loadPeople } from './http/people.js';
 import { type OwnerApi, ownerApi } from './owners/owner-api.js';
+import { identifier } from './people/identify.js';
+import { loadOperatorTokens } from './people/operator-tokens.js';
 import { purge } from './purge.js';
 import { openStorage, type Storage } from './storage.js';
 
@@ -40,7 +42,7 @@ const group = groups.operatorDlq;
 export async function startOperator(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
   const privateKey = loadPermitPrivateKey(env.LD_SECRETS_DIR);
-  const people = loadPeople(env.LD_SECRETS_DIR);
+  const identify = identifier({ tokens: loadOperatorTokens(env.LD_SECRETS_DIR) });
   const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
   const clients = ownerClients(env.INTERNAL_URLS, tokens.operator ?? '');
   const owners: ReadonlyMap<string, OwnerApi> = new Map([...clients].map(([name, client]) => [name, ownerApi(client)]));
@@ -54,7 +56,7 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
   const inbox = new DeadLetterInbox({ ...storage, sources, owners, site, control: () => strategy.consumer(group), logger });
   const tools: ApproveTools = { db, owners, site, privateKey, relayWake: () => relay.wake(), logger };
   const desk = new Desk(tools);
-  const app = await createApp({ inbox, desk }, { people, logger });
+  const app = await createApp({ inbox, desk }, { identify, onRefused: auditRefusals(db), logger });
   app.connectMicroservice({ strategy }, { inheritAppConfig: false });
   const door = new KafkaDoor({
     kafka,

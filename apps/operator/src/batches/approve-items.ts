@@ -5,7 +5,7 @@ import { headers } from '#contracts';
 import { type DeliveryStateItem, type Permit, signPermit } from '#delivery';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import { type Database, duration, type Logger, metrics, type Site } from '#runtime';
-import { audit } from '../audit.js';
+import { audit } from '../audit/audit.js';
 import { replayTopicOf } from '../dead-letters/sources.js';
 import { groupBy } from '../group-by.js';
 import type { OwnerApi } from '../owners/owner-api.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '#runtime';
-import { audit } from '../audit.js';
+import { audit } from '../audit/audit.js';
 
 export const dismissRequest = z.strictObject({
   dead_letter_id: z.uuid(),

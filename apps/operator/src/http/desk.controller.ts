@@ -1,11 +1,12 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { describeIssues } from '#runtime';
 import { approveRequest } from '../batches/approve-items.js';
 import { listRequest } from '../dead-letters/list-letters.js';
 import { Desk } from '../desk.js';
-import { askedBy } from './asked-by.js';
+import { asker } from './asked-by.js';
+import { Permit } from './permit.js';
+import { readInput as read } from './read-input.js';
 import { refusals } from './refusal.js';
 
 const eventId = z.object({ event_id: z.uuid() });
@@ -19,23 +20,27 @@ export class DeskController {
   constructor(@Inject(Desk) private readonly desk: Desk) {}
 
   @Get('dead-letters')
+  @Permit('list')
   list(@Query() query: unknown) {
     return this.desk.list(read(listRequest, query));
   }
 
   @Get('dead-letters/:event_id')
+  @Permit('list')
   show(@Param() params: unknown) {
     return this.desk.show(read(eventId, params).event_id);
   }
 
   @Post('batches')
+  @Permit('replay_approve')
   @HttpCode(200)
   approve(@Body() body: unknown, @Req() request: FastifyRequest) {
-    const approver = askedBy(request);
+    const approver = asker(request).subject;
     return this.desk.approve({ ...read(approval, body), approver }, approver);
   }
 
   @Get('batches/:batch_id')
+  @Permit('list')
   async batch(@Param() params: unknown) {
     const batch = await this.desk.batch(read(batchId, params).batch_id);
     if (batch === undefined) throw refusals.notFound();
@@ -43,15 +48,10 @@ export class DeskController {
   }
 
   @Post('batches/:batch_id/stop')
+  @Permit('replay_request')
   @HttpCode(200)
   async stop(@Param() params: unknown, @Req() request: FastifyRequest) {
-    const by = askedBy(request);
+    const by = asker(request).subject;
     return { stopped: await this.desk.stop({ ...read(batchId, params), by }, by) };
   }
-}
-
-function read<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
-  const parsed = schema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  throw refusals.invalid(describeIssues(parsed.error.issues, input).map(({ path, ...rest }) => ({ field: path, ...rest })));
 }

@@ -11,8 +11,13 @@ export class Refusal extends Error {
 
 export const refusals = {
   unauthorized: () => new Refusal(problem(401, 'unauthorized', 'The key is missing or unknown')),
+  /** `detail` names what is missing. */
+  forbidden: (detail: string) => new Refusal(problem(403, 'forbidden', 'You may not do this', { detail })),
   notFound: () => new Refusal(problem(404, 'not-found', 'There is nothing here under this id')),
   invalid: (errors: FieldProblem[]) => new Refusal(problem(422, 'invalid', 'The request does not have the right form', { errors })),
+  /** What was asked does not fit what is there now. `detail` says why, without data. */
+  conflict: (type: string, detail: string, more: Record<string, unknown> = {}) =>
+    new Refusal(problem(409, type, 'This cannot be done now', { detail, ...more })),
   badRequest: (status: number) => new Refusal(problem(status, 'malformed', 'The request cannot be read')),
   unavailable: () => new Refusal(problem(503, 'unavailable', 'A part that is needed does not answer; try again')),
   internal: () => new Refusal(problem(500, 'internal', 'Something failed here; the log says what')),
