@@ -27,6 +27,7 @@ export default tseslint.config(
       '**/*',
       '!**/',
       '!**/*.ts',
+      '!**/*.tsx',
       'dist/**',
       'node_modules/**',
       '.run*/**',
@@ -37,10 +38,10 @@ export default tseslint.config(
     ],
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     languageOptions: {
       parser: tseslint.parser,
-      parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: { project: ['./tsconfig.json', './apps/console/tsconfig.json'], tsconfigRootDir: import.meta.dirname },
     },
     plugins: { '@typescript-eslint': tseslint.plugin },
     linterOptions: { reportUnusedDisableDirectives: 'error' },

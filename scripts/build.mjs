@@ -1,18 +1,21 @@
 // Compiles every TypeScript file of apps, libs, scripts and test with SWC into dist/, keeping the tree, so that package.json "imports"
 // (#contracts …) and relative imports resolve to the same files under Node as under TypeScript. Only files newer than their output are
 // compiled, and each output is replaced in one step: a build never disturbs processes that run from dist/. `--force` compiles all.
+// The web console is not compiled file by file: build-console.mjs bundles it.
 import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { transformFile } from '@swc/core';
+import { buildConsole } from './build-console.mjs';
 
 const root = join(import.meta.dirname, '..');
 const force = process.argv.includes('--force');
 const folders = ['apps', 'libs', 'scripts', 'test'];
+const bundled = /^(dist\/)?apps\/console\//;
 const outputOf = (source) => join(root, 'dist', source.replace(/\.ts$/, '.js'));
 const sources = globSync(
   folders.map((folder) => `${folder}/**/*.ts`),
   { cwd: root, exclude: (name) => name === 'node_modules' },
-).filter((file) => !/\.(spec|d)\.ts$/.test(file));
+).filter((file) => !/\.(spec|d)\.ts$/.test(file) && !bundled.test(file));
 
 const settingsChangedAt = Math.max(...['.swcrc', 'scripts/build.mjs'].map((file) => statSync(join(root, file)).mtimeMs));
 
@@ -41,7 +44,7 @@ async function compile(source) {
 function removeOrphans() {
   const wanted = new Set(sources.map(outputOf));
   for (const file of globSync('**/*.js', { cwd: join(root, 'dist') }).map((name) => join(root, 'dist', name))) {
-    if (wanted.has(file)) continue;
+    if (wanted.has(file) || bundled.test(relative(root, file))) continue;
     rmSync(file, { force: true });
     rmSync(`${file}.map`, { force: true });
   }
@@ -56,3 +59,7 @@ if (failed.length > 0) {
   console.error(`build: ${failed.length} of ${stale.length} files could not be compiled`);
   process.exit(1);
 }
+await buildConsole({ force }).catch((error) => {
+  console.error(`build: the console could not be built: ${error instanceof Error ? error.message : error}`);
+  process.exit(1);
+});

@@ -26,6 +26,7 @@ const tree = {
   'apps/intake/src/main.ts':
     "import '#messaging'; import '#testkit'; import 'kafkajs'; import '../../../libs/runtime/src/env.js'; export {};",
   'apps/notifier/src/main.ts': "import '../../intake/src/main.js';",
+  'apps/console/src/main.tsx': "import '#contracts'; import '@jest/globals'; export {};",
   'test/flow/one.flow.spec.ts': "import '#testkit'; import '../../libs/runtime/src/env.js';",
 };
 
@@ -81,6 +82,7 @@ describe('the import rules', () => {
         'shipped-code-needs-no-dev-package: libs/destinations/src/index.ts',
         'telemetry-sdk-only-in-runtime: libs/messaging/src/index.ts',
         'testkit-only-from-tests: apps/intake/src/main.ts',
+        'the-console-knows-the-api-alone: apps/console/src/main.tsx',
       ]),
     );
   });

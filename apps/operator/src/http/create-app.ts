@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { frameworkLogger, type Logger } from '#runtime';
 import { type OperatorParts, operatorModule } from '../operator.module.js';
 import { type Identify, installPeople } from './asked-by.js';
+import { type ConsoleConfig, serveConsole } from './console.js';
 import { type OnRefused, PermitGuard } from './permit.js';
 import { RefusalFilter } from './refusal.filter.js';
 
@@ -13,10 +14,13 @@ export interface AppOptions {
   identify: Identify;
   onRefused: OnRefused;
   logger: Logger;
+  /** What the web console must know before anybody is signed in. */
+  console?: ConsoleConfig;
 }
 
 /** The Nest application with its REST door; it listens nowhere yet. */
-export async function createApp(parts: OperatorParts, { identify, onRefused, logger }: AppOptions): Promise<NestFastifyApplication> {
+export async function createApp(parts: OperatorParts, options: AppOptions): Promise<NestFastifyApplication> {
+  const { identify, onRefused, logger } = options;
   const adapter = new FastifyAdapter({ bodyLimit: bodyLimitBytes, requestTimeout: 10_000, forceCloseConnections: 'idle', logger: false });
   const app = await NestFactory.create<NestFastifyApplication>(operatorModule(parts), adapter, {
     logger: frameworkLogger(logger),
@@ -24,6 +28,8 @@ export async function createApp(parts: OperatorParts, { identify, onRefused, log
   });
   app.useGlobalFilters(new RefusalFilter(logger));
   app.useGlobalGuards(new PermitGuard(onRefused));
-  installPeople(adapter.getInstance<FastifyInstance>(), identify);
+  const instance = adapter.getInstance<FastifyInstance>();
+  installPeople(instance, identify);
+  await serveConsole(instance, options.console);
   return app;
 }

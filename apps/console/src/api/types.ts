@@ -1,0 +1,349 @@
+// What operator's API answers, as far as the console reads it. Times are ISO 8601 in UTC; ages and durations are milliseconds.
+
+export const permissions = ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure'] as const;
+export type Permission = (typeof permissions)[number];
+
+export interface Page<T> {
+  items: T[];
+  /** To be given as `after`; absent on the last page. */
+  next?: string | null;
+}
+
+export interface Me {
+  subject: string;
+  name: string;
+  roles: string[];
+  permissions: Permission[];
+  organizations: '*' | string[];
+  /** One person may approve their own small batches under this policy. */
+  single_operator_policy?: { max: number } | null;
+  /** Why a permission is not there. */
+  refused?: Partial<Record<Permission, string>>;
+}
+
+export interface ConsoleConfig {
+  oidc?: { issuer: string; client_id: string; scope?: string; authorization_endpoint?: string; token_endpoint?: string } | null;
+}
+
+export interface SearchHit {
+  kind: string;
+  event_id: string;
+  organization?: string | null;
+  source?: string | null;
+  form?: string | null;
+  submitted_at?: string | null;
+  state?: string | null;
+}
+
+export interface TimelineOperation {
+  operation_key: string;
+  kind: string;
+  state: string;
+  ref?: string | null;
+  attempts: number;
+}
+
+export interface TimelineDelivery {
+  service: string;
+  destination: string;
+  state: string;
+  class?: string | null;
+  code?: string | null;
+  next_attempt_at?: string | null;
+  why?: string | null;
+  operations: TimelineOperation[];
+}
+
+export interface TimelineEvent {
+  at: string;
+  kind: string;
+  title: string;
+  service?: string | null;
+  destination?: string | null;
+  operation_key?: string | null;
+  attempt_id?: string | null;
+  number?: number | null;
+  outcome?: string | null;
+  class?: string | null;
+  code?: string | null;
+  status?: number | null;
+  provider_request_id?: string | null;
+  duration_ms?: number | null;
+  trace_id?: string | null;
+  topic?: string | null;
+  partition?: number | null;
+  offset?: string | number | null;
+  by?: string | null;
+  detail?: unknown;
+}
+
+export interface Summary {
+  what_happened: string;
+  next: string;
+  when?: string | null;
+  who: string;
+  seen_by_customer: string;
+  seen_by_sales: string;
+}
+
+export interface Timeline {
+  event_id: string;
+  lead_ref: string;
+  organization: string;
+  source: string;
+  form?: string | null;
+  campaign?: string | null;
+  submitted_at: string;
+  accepted_at?: string | null;
+  deadline_at?: string | null;
+  owner?: string | null;
+  test?: boolean;
+  masked: { name?: string | null; email?: string | null; phone?: string | null };
+  summary: Summary;
+  deliveries: TimelineDelivery[];
+  events: TimelineEvent[];
+  dead_letters?: DeadLetter[];
+  notifications?: unknown[];
+  replays?: unknown[];
+}
+
+export interface Revealed {
+  until: string;
+  fields: {
+    name?: string | null;
+    email?: string | null;
+    phone?: string | null;
+    message?: string | null;
+    custom?: Record<string, unknown> | null;
+  };
+}
+
+export interface DeadLetter {
+  dead_letter_id: string;
+  state: string;
+  service: string;
+  event_id: string | null;
+  destination: string | null;
+  lead_ref: string | null;
+  organization: string | null;
+  source: string | null;
+  form: string | null;
+  test: boolean;
+  class: string;
+  code: string | null;
+  status: number | null;
+  attempts: number;
+  submitted_at: string | null;
+  dead_at: string;
+  owner: string;
+  disposition: string;
+  respond_by: string;
+  delete_after: string;
+  next_action?: string;
+  runbook?: string;
+  age_ms?: number | null;
+  retention_ms_left?: number | null;
+  assignee?: string | null;
+  note_count?: number;
+}
+
+export interface LetterGroup {
+  key: string;
+  class: string;
+  destination: string | null;
+  code: string | null;
+  schema_id?: number | string | null;
+  count: number;
+  first_at: string;
+  last_at: string;
+  trend: number[];
+  owner: string;
+  respond_by: string;
+  overdue: boolean | number;
+  disposition: string;
+  runbook?: string | null;
+  next_action?: string | null;
+  sample_event_ids?: string[];
+}
+
+export interface Note {
+  at: string;
+  by: string;
+  text: string;
+}
+
+export interface BacklogPoint {
+  at: string;
+  waiting?: number;
+  held?: number;
+  dead?: number;
+  open?: number;
+  oldest_age_ms?: number | null;
+}
+
+export interface WritePoint {
+  at: string;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface Overview {
+  as_of: string;
+  /** Deliveries by destination and state. */
+  counts: { destination: string; state: string; count: number }[];
+  oldest: { destination: string; state: string; age_ms: number | null }[];
+  balance: {
+    balanced: boolean | null;
+    as_of?: string | null;
+    accepted?: number;
+    delivered?: number;
+    open?: number;
+    dead?: number;
+    expired?: number;
+    discarded?: number;
+    erased?: number;
+    unaccounted?: number;
+  } | null;
+  backlog: BacklogPoint[];
+  time_to_write: WritePoint[];
+  work_by_owner: { owner: string; open: number; overdue: number; oldest_age_ms?: number | null }[];
+  recent_batches: BatchSummary[];
+}
+
+export interface BatchSummary {
+  batch_id: string;
+  state: string;
+  author?: string | null;
+  approver?: string | null;
+  reason?: string | null;
+  destination?: string | null;
+  created_at?: string | null;
+  items?: number;
+  counts?: Partial<BatchCounts>;
+}
+
+export interface BatchCounts {
+  eligible: number;
+  approved: number;
+  sent: number;
+  succeeded: number;
+  failed: number;
+  skipped: number;
+  open: number;
+}
+
+export interface BatchCaps {
+  max?: number;
+  rate_per_s?: number;
+  concurrency?: number;
+  max_duration?: string;
+  canary?: number;
+  new_deadline?: string;
+}
+
+export interface Batch extends BatchSummary {
+  hash: string;
+  caps?: BatchCaps;
+  counts: BatchCounts;
+  verdicts?: Record<string, number> | null;
+  canary?: { size: number; verified: number; lookups: number } | null;
+  stopped_by?: string | null;
+  stop_reason?: string | null;
+  rate_now?: number | null;
+  /** 0 to 1. */
+  progress?: number | null;
+  expires_at?: string | null;
+}
+
+export interface BatchItem {
+  item_id?: string;
+  event_id: string;
+  destination: string;
+  verdict?: string | null;
+  why?: string | null;
+  state?: string | null;
+  outcome?: string | null;
+  canary?: boolean;
+  code?: string | null;
+  ended_at?: string | null;
+}
+
+export interface DraftRequest {
+  select?: Record<string, unknown>;
+  filter?: Record<string, unknown>;
+  max: number;
+  new_deadline: string;
+  rate_per_s: number;
+  concurrency: number;
+  max_duration: string;
+  canary: number;
+  reason: string;
+  destination?: string;
+}
+
+export interface Percentiles {
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+}
+
+export interface DestinationState {
+  service: string;
+  destination: string;
+  mode: string;
+  reason?: string | null;
+  hold?: { by?: string | null; reason?: string | null; since?: string | null } | null;
+  open_until?: string | null;
+  cool_downs?: number | null;
+  breaker?: string | Record<string, unknown> | null;
+  quota?: { limit: number; left: number; resets_at?: string | null } | null;
+  concurrency?: number | null;
+  timeouts?: Record<string, number | null> | null;
+  latency?: {
+    connect?: Percentiles | null;
+    first_byte?: Percentiles | null;
+    total?: Percentiles | null;
+    by_hour?: ({ at: string } & Percentiles)[];
+  } | null;
+  backlog?: { waiting: number; held: number; oldest_at?: string | null } | null;
+  drain?: { left: number; rate_per_s: number; eta_s: number | null; total?: number } | null;
+}
+
+export interface Erasure {
+  erasure_id: string;
+  state: string;
+  author?: string | null;
+  approver?: string | null;
+  reason?: string | null;
+  created_at?: string | null;
+  hash?: string;
+  places: { place: string; before: number; after?: number | null; done: boolean }[];
+  tasks: { task_id?: string; destination: string; ref: string; done: boolean }[];
+}
+
+export interface Correction {
+  correction_id: string;
+  hash: string;
+  state: string;
+  author?: string | null;
+  fields?: string[];
+}
+
+export interface AuditEntry {
+  audit_id?: string;
+  at: string;
+  person: string;
+  caller?: string;
+  action: string;
+  subject: unknown;
+  reason?: string | null;
+}
+
+export interface AuditVerdict {
+  ok: boolean;
+  entries?: number;
+  sealed?: number;
+  problem?: string | null;
+  at?: string | null;
+}
