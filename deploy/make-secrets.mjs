@@ -19,13 +19,13 @@ const people = [
   { subject: 'ada', name: 'Ada (admin)', roles: ['admin'] },
 ];
 
-/** Signs permits of approved items. Only the operator service needs the private half; in production nobody else gets it. */
-const permitKey = () => {
+/** For permits of approved items, and for the head of the audit chain. Only the operator service needs the private halves; nobody else gets them. */
+const signingKey = () => {
   const { privateKey } = generateKeyPairSync('ed25519');
   return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), kid: randomBytes(6).toString('base64url') });
 };
-const publicHalf = () => {
-  const { d: _secret, ...open } = JSON.parse(readFileSync(join(dir, 'permit-private.json'), 'utf8'));
+const publicHalf = (privateFile) => {
+  const { d: _secret, ...open } = JSON.parse(readFileSync(join(dir, privateFile), 'utf8'));
   return JSON.stringify({ keys: [open] });
 };
 
@@ -34,8 +34,10 @@ const files = {
   'keyring.json': () => JSON.stringify({ current: 'k1', keys: { k1: key() } }),
   'hmac.key': key,
   'internal-tokens.json': () => JSON.stringify(Object.fromEntries(callers.map((caller) => [caller, token()]))),
-  'permit-private.json': permitKey,
-  'permit-public.json': publicHalf,
+  'permit-private.json': signingKey,
+  'permit-public.json': () => publicHalf('permit-private.json'),
+  'audit-private.json': signingKey,
+  'audit-public.json': () => publicHalf('audit-private.json'),
   'operator-tokens.json': () =>
     JSON.stringify(
       people.map((person) => ({ token: token(), ...person, organizations: '*' })),

@@ -11,6 +11,7 @@ const endpoints = endpointsOf({
     databaseUrl: 'postgresql://127.0.0.1:7305/leads',
   },
   sourceKey: 'key',
+  operatorTokens: { viewer: 'v', operator: 'o', approver: 'a', admin: 'x' },
   pidOf: (app) => pids[app],
 });
 
@@ -20,6 +21,7 @@ describe('endpoints.json', () => {
       [
         'intake',
         'operator',
+        'operatorTokens',
         'sandboxCrm',
         'sandboxMarketing',
         'sandboxChat',

@@ -6,16 +6,18 @@ export interface EndpointsInput {
   ports: Ports;
   connections: Connections;
   sourceKey: string;
+  operatorTokens: Endpoints['operatorTokens'];
   pidOf(app: string): number | undefined;
 }
 
 /** What `endpoints.json` says of a running instance; an app that does not run has no pid. */
-export function endpointsOf({ ports, connections, sourceKey, pidOf }: EndpointsInput): Endpoints {
+export function endpointsOf({ ports, connections, sourceKey, operatorTokens, pidOf }: EndpointsInput): Endpoints {
   const sandbox = sandboxUrls(ports);
   const internal = Object.fromEntries(services.map((service) => [service, internalUrl(ports, service)]));
   return {
     intake: intakeUrl(ports),
     operator: operatorUrl(ports),
+    operatorTokens,
     sandboxCrm: sandbox.crm,
     sandboxMarketing: sandbox.marketing,
     sandboxChat: sandbox.chat,

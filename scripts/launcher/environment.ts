@@ -7,6 +7,8 @@ export interface Surroundings {
   siteFile: string;
   secretsDir: string;
   sourceKeyHash: string;
+  /** File of the audit's signed head. */
+  auditHead: string;
 }
 
 const local = (port: number): string => `http://127.0.0.1:${port}`;
@@ -29,7 +31,14 @@ export const internalUrl = (ports: Ports, service: Service): string => local(por
 const takeOver = { KAFKA_SESSION_TIMEOUT_MS: '6000', LEASE_MS: '15000' };
 
 /** Environment of the jobs, and the common part of every service's. What the caller exported goes first, so that knobs reach the services. */
-export function commonEnvironment({ ports, connections, siteFile, secretsDir, sourceKeyHash }: Surroundings): Record<string, string> {
+export function commonEnvironment({
+  ports,
+  connections,
+  siteFile,
+  secretsDir,
+  sourceKeyHash,
+  auditHead,
+}: Surroundings): Record<string, string> {
   const sandbox = sandboxUrls(ports);
   return {
     ...takeOver,
@@ -51,6 +60,7 @@ export function commonEnvironment({ ports, connections, siteFile, secretsDir, so
     TOUR_DOOR_URL: local(ports.tourDoor),
     TOUR_TLS_URL: `https://127.0.0.1:${ports.tourTls}`,
     DEMO_SOURCE_KEY_HASH: sourceKeyHash,
+    AUDIT_HEAD_FILE: auditHead,
   };
 }
 

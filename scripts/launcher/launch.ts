@@ -54,12 +54,12 @@ export class Instance {
     const ports = portsFrom(portBase);
     await requireFreePorts({ ...servicePorts(ports), ...infrastructurePorts(ports) });
     const secretsDir = runPaths(runDir).secrets;
-    const { sourceKey, sourceKeyHash } = ensureSecrets(secretsDir, this.root);
-    const around = { ports, siteFile: config, secretsDir, sourceKeyHash };
+    const { sourceKeyHash, ...secrets } = ensureSecrets(secretsDir, this.root);
+    const around = { ports, siteFile: config, secretsDir, sourceKeyHash, auditHead: runPaths(runDir).auditHead };
     checkSite(around);
     const connections = await this.startInfrastructure(around);
     await Promise.all(services.map((service) => this.startService(service, { ...around, connections })));
-    const endpoints = (): Endpoints => endpointsOf({ ports, connections, sourceKey, pidOf: (app) => this.supervisor.pid(app) });
+    const endpoints = (): Endpoints => endpointsOf({ ports, connections, ...secrets, pidOf: (app) => this.supervisor.pid(app) });
     this.endpoints = endpoints;
     this.publishEndpoints();
     this.say(`Ready after ${Math.round((performance.now() - startedAt) / 1000)} s\n`);

@@ -12,14 +12,21 @@ const lines = whereThingsAre(
       databaseUrl: 'postgresql://postgres:quagga@127.0.0.1:7305/leads',
     },
     sourceKey: 'zorilla',
+    operatorTokens: { viewer: 'okapi', admin: 'numbat' },
     pidOf: () => undefined,
   }),
   '/somewhere/.run',
 ).join('\n');
 
-it('names both doors of people: where leads go in, and where dead letters are decided', () => {
+it('names both doors of people: where leads go in, and where what became of them is seen', () => {
   expect(lines).toContain('http://127.0.0.1:7300/v1/leads');
-  expect(lines).toContain('http://127.0.0.1:7306/v1 ');
+  expect(lines).toContain('http://127.0.0.1:7306/ ');
+});
+
+it('names a login per role that there is one for', () => {
+  expect(lines).toMatch(/log in as viewer +okapi/);
+  expect(lines).toMatch(/log in as admin +numbat/);
+  expect(lines).not.toContain('approver');
 });
 
 it('names the command that counts whether every lead is there, for this instance', () => {

@@ -27,6 +27,7 @@ export async function startSecondWriter(
       siteFile: config,
       secretsDir: paths.secrets,
       sourceKeyHash: `sha256:${createHash('sha256').update(sourceKey).digest('hex')}`,
+      auditHead: paths.auditHead,
     },
   });
   const running = await startProgram({

@@ -92,6 +92,7 @@ export const site = (changes: Partial<Site> = {}): Site => ({
   },
   channels: {},
   owners: { ada: { id: 'ada', name: 'Sales duty' }, bob: { id: 'bob', name: 'Second duty' } },
+  operator: { policies: {} },
   limits: { bodyBytes: 262_144 },
   ...changes,
 });

@@ -70,6 +70,7 @@ describe('notifier on real servers', () => {
       real: { name: 'real', kind: 'telegram', apiUrl, token: { file: 'chat-token' }, chatId: '-2002', sandbox: false },
     },
     owners: { ada: { id: 'ada', name: 'Sales duty' } },
+    operator: { policies: {} },
     limits: { bodyBytes: 262_144 },
   });
 

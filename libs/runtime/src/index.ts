@@ -46,17 +46,21 @@ export type { Stoppable } from './service/drain.js';
 export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
 export { loadSite, parseSite } from './site/load-site.js';
 export { type RouteSubject, route } from './site/route.js';
-export type {
-  ChannelConfig,
-  DestinationConfig,
-  ErrorOutcome,
-  ErrorRule,
-  OwnerConfig,
-  PolicyConfig,
-  RouteConfig,
-  Site,
-  SourceConfig,
-  UpdateConfig,
+export {
+  type ChannelConfig,
+  type DestinationConfig,
+  type ErrorOutcome,
+  type ErrorRule,
+  type OidcConfig,
+  type OperatorConfig,
+  type OwnerConfig,
+  type PersonRole,
+  type PolicyConfig,
+  personRoles,
+  type RouteConfig,
+  type Site,
+  type SourceConfig,
+  type UpdateConfig,
 } from './site/site.js';
 export { duration, siteJsonSchema } from './site/site-schema.js';
 export { standsForLead } from './site/stands-for-lead.js';

@@ -1,9 +1,11 @@
+import { type PersonRole, personRoles } from '#runtime';
+
 /** What a person may do here; each action needs exactly one of them. */
 export const permissions = ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure'] as const;
 export type Permission = (typeof permissions)[number];
 
-export const roles = ['viewer', 'operator', 'approver', 'admin'] as const;
-export type Role = (typeof roles)[number];
+export const roles = personRoles;
+export type Role = PersonRole;
 
 /** Who asks for a replay and who approves it are different roles, so that the usual site has two pairs of eyes without further rules. */
 export const permissionsByRole: Readonly<Record<Role, readonly Permission[]>> = {

@@ -132,6 +132,35 @@ describe('a site file', () => {
     });
   });
 
+  it('names no issuer and lets nobody decide alone where the file says nothing, and reads both where it does', () => {
+    expect(parseSite(good, env).operator).toEqual({ policies: {} });
+    const own = `${good}
+operator:
+  oidc: { issuer: "https://id.example.test/", audience: leads, roles_claim: realm_access.roles, role_map: { duty: operator } }
+  policies: { single_operator: {} }`;
+    expect(parseSite(own, env).operator).toEqual({
+      oidc: {
+        issuer: 'https://id.example.test/',
+        audience: 'leads',
+        subjectClaim: 'sub',
+        nameClaim: 'name',
+        rolesClaim: 'realm_access.roles',
+        organizationsClaim: 'organizations',
+        roleMap: { duty: 'operator' },
+      },
+      policies: { singleOperator: { max: 50 } },
+    });
+  });
+
+  it.each([
+    ['oidc: { issuer: "http://id.example.test", audience: leads, role_map: {} }', 'operator.oidc.issuer'],
+    ['oidc: { issuer: "https://id.example.test", role_map: {} }', 'operator.oidc.audience'],
+    ['oidc: { issuer: "https://id.example.test", audience: leads, role_map: { duty: root } }', 'operator.oidc.role_map.duty'],
+    ['policies: { single_operator: { max: 51 } }', 'operator.policies.single_operator.max'],
+  ])('refuses the operator %s', (text, path) => {
+    expect(pathsOf(`${good}\noperator: { ${text} }`)).toEqual([path]);
+  });
+
   it('does not ask how long keys are kept where a destination promises nothing about them', () => {
     const forgetful = good
       .replace('paths: { lead: /deals }', 'key_retention: 1h')

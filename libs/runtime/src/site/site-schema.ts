@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { failureClasses } from '#contracts';
+import { personRoles } from './site.js';
 
 const refuse = (problem: string, fix: string) => ({ params: { problem, fix } });
 const slug = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
@@ -161,6 +162,42 @@ const channel = z.strictObject({
   sandbox: z.boolean().default(false).describe('Messages about test leads may go here.'),
 });
 
+const claim = z.string().regex(/^[^\s.]+(\.[^\s.]+)*$/);
+/** Tokens of an issuer are as good as the road by which its keys come. Kept as it is written: issuers are compared letter by letter. */
+const issuerUrl = z
+  .string()
+  .regex(/^https?:\/\/[^\s{}]+$/)
+  .refine(
+    (text) => URL.canParse(text) && (text.startsWith('https://') || ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(text).hostname)),
+    refuse('is not an https URL', 'Write https://host/path; plain http is for this machine alone'),
+  );
+
+const oidc = z.strictObject({
+  issuer: issuerUrl.describe('Exactly as the tokens name it in `iss`.'),
+  audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).describe('One of these must stand in `aud`.'),
+  client_id: z.string().min(1).optional().describe('With which the console signs people in; absent: tokens are pasted.'),
+  jwks_url: issuerUrl.optional().describe("Where the issuer's keys are; absent: its discovery document says so."),
+  subject_claim: claim.default('sub'),
+  name_claim: claim.default('name'),
+  roles_claim: claim.default('roles').describe('A list of roles; a dot leads into an object: realm_access.roles.'),
+  organizations_claim: claim.default('organizations').describe('A list of organizations, or "*" for all; absent in a token: none.'),
+  role_map: z
+    .record(z.string().min(1), z.enum(personRoles))
+    .describe("The issuer's role, and the role here. What is not named here counts for nothing."),
+});
+
+const operator = z.strictObject({
+  oidc: oidc.optional().describe('Issuer of the tokens (JWT) of people; beside it the tokens of operator-tokens.json are valid.'),
+  policies: z
+    .strictObject({
+      single_operator: z
+        .strictObject({ max: z.number().int().min(1).max(50).default(50) })
+        .optional()
+        .describe('Where one person works alone: a batch up to this size needs no second person. Absent: every batch does.'),
+    })
+    .prefault({}),
+});
+
 /** The site file: who may hand in leads, where they go, who is told. Texts may hold `${NAME}` and `${NAME:-default}`. */
 export const siteSchema = z.strictObject({
   sources: z.array(source).min(1),
@@ -169,6 +206,7 @@ export const siteSchema = z.strictObject({
   policies: z.record(slug, policy).default({}),
   channels: z.record(slug, channel).default({}),
   owners: z.record(slug, z.strictObject({ name: z.string().min(1) })).default({}),
+  operator: operator.prefault({}).describe('Who may use the surface of the operator, and what one person may do alone.'),
   limits: z.strictObject({ body_bytes: z.number().int().min(1_024).max(1_048_576).default(262_144) }).prefault({}),
 });
 

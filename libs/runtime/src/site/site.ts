@@ -118,6 +118,35 @@ export interface OwnerConfig {
   name: string;
 }
 
+/** What people are to the operator's surface. */
+export const personRoles = ['viewer', 'operator', 'approver', 'admin'] as const;
+export type PersonRole = (typeof personRoles)[number];
+
+/** An issuer of tokens for people. Claims are paths: `realm_access.roles`. */
+export interface OidcConfig {
+  /** Exactly as the tokens name it. */
+  issuer: string;
+  audience: string | string[];
+  /** With which the console signs people in. */
+  clientId?: string;
+  /** Absent: the issuer's discovery document names it. */
+  jwksUrl?: string;
+  subjectClaim: string;
+  nameClaim: string;
+  rolesClaim: string;
+  organizationsClaim: string;
+  /** Role here by the issuer's role. */
+  roleMap: Record<string, PersonRole>;
+}
+
+export interface OperatorConfig {
+  oidc?: OidcConfig;
+  policies: {
+    /** Where one person works alone: a batch of at most `max` items needs no second person. */
+    singleOperator?: { max: number };
+  };
+}
+
 /** The site file after validation: who may send, where leads go, who is told. */
 export interface Site {
   sources: SourceConfig[];
@@ -127,5 +156,6 @@ export interface Site {
   policies: Record<string, PolicyConfig> & { default: PolicyConfig };
   channels: Record<string, ChannelConfig>;
   owners: Record<string, OwnerConfig>;
+  operator: OperatorConfig;
   limits: { bodyBytes: number };
 }

@@ -1,4 +1,4 @@
-import type { DestinationConfig, PolicyConfig, Site, SourceConfig } from './site.js';
+import type { DestinationConfig, OidcConfig, PolicyConfig, Site, SourceConfig } from './site.js';
 import type { SiteDocument } from './site-schema.js';
 
 const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
@@ -23,6 +23,10 @@ export function toSite(document: SiteDocument): Site {
       sandbox,
     })),
     owners: mapValues(document.owners, ({ name }, id) => ({ id, name })),
+    operator: {
+      oidc: document.operator.oidc && toOidc(document.operator.oidc),
+      policies: { singleOperator: document.operator.policies.single_operator },
+    },
     limits: { bodyBytes: document.limits.body_bytes },
   };
 }
@@ -60,6 +64,20 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
     retryBudget: destination.retry_budget,
     quota: destination.quota && { requests: destination.quota.requests, perMs: destination.quota.per },
     concurrency: destination.concurrency,
+  };
+}
+
+function toOidc(oidc: NonNullable<SiteDocument['operator']['oidc']>): OidcConfig {
+  return {
+    issuer: oidc.issuer,
+    audience: oidc.audience,
+    clientId: oidc.client_id,
+    jwksUrl: oidc.jwks_url,
+    subjectClaim: oidc.subject_claim,
+    nameClaim: oidc.name_claim,
+    rolesClaim: oidc.roles_claim,
+    organizationsClaim: oidc.organizations_claim,
+    roleMap: oidc.role_map,
   };
 }
 

@@ -22,8 +22,10 @@ export interface RunState {
 /** What `endpoints.json` of a run directory says about a running instance. URLs have no trailing slash. */
 export interface Endpoints {
   intake: string;
-  /** REST API of the operator service. */
+  /** REST API and console of the operator service. */
   operator: string;
+  /** A token of one demo person per role, each of another subject; absent where operator-tokens.json has nobody of that role alone. */
+  operatorTokens: Partial<Record<'viewer' | 'operator' | 'approver' | 'admin', string>>;
   sandboxCrm: string;
   sandboxMarketing: string;
   sandboxChat: string;
@@ -52,6 +54,8 @@ export const runPaths = (runDir: string) => ({
   logs: join(runDir, 'logs'),
   data: join(runDir, 'data'),
   secrets: join(runDir, 'secrets'),
+  /** Last signed head of the audit chain, away from the database that it vouches for. */
+  auditHead: join(runDir, 'audit-head.jws'),
   /** While a file `hold/NAME` exists the launcher does not start child NAME again. */
   hold: join(runDir, 'hold'),
   /** `once/NAME`: variables, as JSON, that the next start of child NAME gets on top of its own, and no start after it. */
