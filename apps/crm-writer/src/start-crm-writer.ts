@@ -17,6 +17,7 @@ import {
   settleContactOf,
   type Upkeep,
   type Vault,
+  type VerifiedTarget,
   vaultClient,
 } from '#delivery';
 import { type Connector, createConnector } from '#destinations';
@@ -113,8 +114,10 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   });
   const swept = sweptTargets(site, storage);
   const onChange = settleContactOf(contacts);
-  serveDeliveries(server, { db, target: (name) => swept.get(name), onChange, relayWake, logger });
-  const upkeep = keepRowsMoving(context, { storage, served, swept, relayWake, onChange });
+  const verified = verifiedTargets(served, swept);
+  const byName = { target: (name: string) => swept.get(name), verified: (name: string) => verified.get(name) };
+  serveDeliveries(server, { db, ...byName, onChange, relayWake, telemetry: context.telemetry, logger });
+  const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange });
   await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();
   upkeep.start();
@@ -225,28 +228,30 @@ function sweptTargets(site: Context['site'], { codec }: Storage): ReadonlyMap<st
   return new Map(Object.values(site.destinations).map((config) => [config.name, sweptDestination(config, { site, codec })]));
 }
 
+/** Those that this process can ask itself what they hold. */
+function verifiedTargets(served: readonly Served[], swept: ReadonlyMap<string, SweptTarget>): ReadonlyMap<string, VerifiedTarget> {
+  return new Map(
+    served.flatMap(({ config, target }) => {
+      const rows = swept.get(config.name);
+      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, config.lookupTimeoutMs)] as const];
+    }),
+  );
+}
+
 interface Rows {
   storage: Storage;
   served: readonly Served[];
-  swept: ReadonlyMap<string, SweptTarget>;
+  target: (name: string) => SweptTarget | undefined;
+  verified: (name: string) => VerifiedTarget | undefined;
   relayWake: () => void;
   onChange: (after: StoredDelivery) => void;
 }
 
-function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, served, swept, relayWake, onChange }: Rows): Upkeep {
-  const verified = new Map(
-    served.flatMap(({ config, target }) => {
-      const rows = swept.get(config.name);
-      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, config.lookupTimeoutMs)]];
-    }),
-  );
+function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, served, ...rows }: Rows): Upkeep {
   return createUpkeep({
     db: storage.db,
-    target: (name) => swept.get(name),
-    verified: (name) => verified.get(name),
+    ...rows,
     orphaned: (stored) => orphanedRows(stored, { site, codec: storage.codec }),
-    onChange,
-    relayWake,
     telemetry,
     logger,
     sweepMs: env.SWEEP_MS,

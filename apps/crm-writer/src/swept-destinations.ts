@@ -1,5 +1,6 @@
 import { dlqTopic, groups, LeadAcceptedEvent, retryTopic, topics } from '#contracts';
 import type { StoredDelivery, SweptTarget, VerifiedTarget } from '#delivery';
+import { mappingVersion } from '#destinations';
 import type { Codec, OutboxRow } from '#messaging';
 import { type DestinationConfig, type Site, standsForLead } from '#runtime';
 import { attemptsOf, type DestinationTarget, plannedOperations, verificationOf } from './destination-target.js';
@@ -13,6 +14,7 @@ export function sweptDestination(config: DestinationConfig, { site, codec }: { s
     nativeIdempotency: config.nativeIdempotency,
     wakeTopic: retryTopic(topics.leadAccepted, group, '15s'),
     dlqTopic: dlqTopic(topics.leadAccepted, group),
+    mappingVersion,
     timeoutMs: config.timeoutMs,
     verification: verificationOf(config),
     canLookUp: (kind) => Object.hasOwn(config.lookup, kind),

@@ -6,6 +6,7 @@ import { destinationDdl } from './destination/ddl.js';
  *
  * - `delivery` is the inbox and the unit of lease, wake-up and replay. The lease is (attempt_id, lease_until); whoever's attempt id stands
  *   here may record. `raised_at`: it stayed uncertain so long that its owner was told. `original_deadline_at`: before an approved item set anew. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
+ *   `closed_items`: approved items that were closed before they were applied, so that none of their records is any more.
  * - `operation` hangs under it by `operation_keys`, in declared order. `sending_at` stands where a request without native idempotency may
  *   have left.
  *   `attempts_before`: calls before the last approved item, which brings a new allowance. `absences`: lookups in a row that found nothing.
@@ -25,6 +26,7 @@ CREATE TABLE delivery (
   claims integer NOT NULL DEFAULT 1,
   generation integer NOT NULL DEFAULT 1,
   replay_item uuid,
+  closed_items uuid[] NOT NULL DEFAULT '{}',
   original_deadline_at timestamptz,
   raised_at timestamptz,
   submitted_at timestamptz NOT NULL,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { operationKey } from '#contracts';
-import { createLogger, newEventId, startInternalServer } from '#runtime';
+import { createLogger, newEventId, startInternalServer, startTelemetry } from '#runtime';
 import {
   insertDelivery,
   openSweepRig,
@@ -36,7 +36,9 @@ describe('what a service tells others of its deliveries', () => {
   const shared = () => ({
     db: rig.db,
     target: (destination: string) => (destination === 'rig' ? sweptTarget() : undefined),
+    verified: () => undefined,
     relayWake: () => {},
+    telemetry: startTelemetry({ service: 'rig', ratio: 0 }),
     logger: createLogger('rig', 'silent'),
   });
 

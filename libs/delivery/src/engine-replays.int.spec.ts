@@ -7,6 +7,7 @@ import { deliveryWorld } from '../../../test/support/delivery-world.js';
 import type { Outcome } from './outcome.js';
 import type { Permit } from './permits/permit.js';
 import type { ReplayGate, ReplayVerdict } from './permits/replay-gate.js';
+import { closeItemsRoute } from './replays/replay-items-route.js';
 
 const invalid: Outcome = {
   kind: 'permanent',
@@ -46,6 +47,14 @@ describe('an approved item', () => {
       [event.id],
     );
     return row;
+  };
+  const lockWaits = async (): Promise<number> => {
+    const [row] = await world.db.sql<{ waiting: number }>(
+      'rig.lock_waits',
+      'SELECT count(*)::int AS waiting FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()',
+      [],
+    );
+    return row?.waiting ?? 0;
   };
   /** A delivery that died of its first call, and a destination that takes it from now on. */
   const dead = async (process: RigProcess): Promise<RigEvent> => {
@@ -142,6 +151,23 @@ describe('an approved item', () => {
     const counted = await metricsText();
     for (const code of ['no_permit', 'no_replays'])
       expect(counted).toMatch(new RegExp(`^leads_replays_refused_total{.*code="${code}"} 1$`, 'm'));
+  });
+
+  it('that was closed meanwhile is not applied, also while its claim already waits for the row', async () => {
+    const process = world.start({ replays: gate });
+    const event = await dead(process);
+    const permit = permitFor(event);
+    const one = replayed(event, permit);
+    const item = { item_id: permit.itemId, event_id: event.id, destination: 'rig' };
+    await world.db.transaction(async (tx) => {
+      await closeItemsRoute(tx)({ items: [item] });
+      process.take([one]);
+      await until('its claim waits for the row', async () => (await lockWaits()) > 0);
+    });
+    await world.settled([one]);
+    expect(await world.stateOf(event)).toBe('dead');
+    expect(world.crm.requests).toHaveLength(1);
+    expect((await closeItemsRoute(world.db)({ items: [item] })).items).toMatchObject([{ applied: false, closed: true }]);
   });
 
   it('never creates a delivery, and touches none that has not failed', async () => {

@@ -1,21 +1,27 @@
-import type { Database, InternalServer, Logger } from '#runtime';
+import type { Database, InternalServer, Logger, Telemetry } from '#runtime';
 import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
 import { destinationsRequest, destinationsRoute } from './destination/index.js';
 import { expireRequest, expireRoute } from './expire-route.js';
 import { historyRequest, historyRoute } from './history-route.js';
+import { lookupRequest, lookupRoute } from './replays/lookup-route.js';
+import { replayFactsRequest, replayFactsRoute } from './replays/replay-facts-route.js';
+import { closeItemsRoute, replayItemsRequest, replayItemsRoute } from './replays/replay-items-route.js';
 import { statesRequest, statesRoute } from './states-route.js';
 import type { StoredDelivery } from './stored-delivery.js';
-import type { SweptTarget } from './swept-target.js';
+import type { SweptTarget, VerifiedTarget } from './swept-target.js';
 import { unresolvedRequest, unresolvedRoute } from './unresolved-route.js';
 
 export interface ServeOptions {
   db: Database;
   /** By `delivery.destination`: of every destination of this service, also those that another process serves. */
   target(destination: string): SweptTarget | undefined;
+  /** Of the destinations that this process can ask itself; the others' answer is `unknown`. */
+  verified(destination: string): VerifiedTarget | undefined;
   /** A command changed a delivery. Told once that is committed. */
   onChange?(after: StoredDelivery): void;
   relayWake: () => void;
+  telemetry: Telemetry;
   logger: Logger;
 }
 
@@ -28,5 +34,10 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   server.route('/internal/v1/deliveries:history', { callers: ['operator'], body: historyRequest }, historyRoute(db));
   server.route('/internal/v1/deliveries:unresolved', { callers: ['operator'], body: unresolvedRequest }, unresolvedRoute(db));
   server.route('/internal/v1/deliveries:command', { callers: ['operator'], body: commandRequest }, commandRoute(options));
+  server.route('/internal/v1/deliveries:lookup', { callers: ['operator'], body: lookupRequest }, lookupRoute(options));
+  const items = { callers: ['operator'], body: replayItemsRequest };
+  server.route('/internal/v1/replay-items:state', items, replayItemsRoute(db));
+  server.route('/internal/v1/replay-items:close', items, closeItemsRoute(db));
+  server.route('/internal/v1/replay-items:facts', { callers: ['operator'], body: replayFactsRequest }, replayFactsRoute(options));
   server.route('/internal/v1/deliveries:expire', { callers: ['intake'], body: expireRequest }, expireRoute(options));
 }

@@ -11,6 +11,8 @@ export interface SweptTarget {
   /** The group's smallest retry tier: where wake-ups go. */
   wakeTopic: string;
   dlqTopic: string;
+  /** Of the mapping that requests are made by now; absent: the target has none. */
+  mappingVersion?: number;
   /** Limit of one call, as the engine has it, in milliseconds. */
   timeoutMs: number;
   verification: Verification;

@@ -7,3 +7,4 @@ export type {
   OperationCall,
 } from './connector.js';
 export { type ConnectorSettings, createConnector } from './create-connector.js';
+export { mappingVersion } from './webhook/mapping.js';
