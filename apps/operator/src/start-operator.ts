@@ -13,20 +13,22 @@ import {
   type Stoppable,
   startInternalServer,
 } from '#runtime';
+import type { Area } from './area.js';
+import { openAreas } from './areas.js';
 import { auditRefusals } from './audit/audit-refusals.js';
-import type { ApproveTools } from './batches/approve-items.js';
 import { followItems } from './batches/follow-items.js';
 import { publishDepth } from './dead-letters/count-letters.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
 import { DeliveryCheck } from './dead-letters/delivery-check.js';
 import { followLetters } from './dead-letters/follow-letters.js';
 import { deadLetterSources } from './dead-letters/sources.js';
-import { Desk, serveDesk } from './desk.js';
 import type { operatorEnv } from './env.js';
 import { Follower } from './follower.js';
+import type { Identify } from './http/asked-by.js';
 import { createApp } from './http/create-app.js';
-import { type OwnerApi, ownerApi } from './owners/owner-api.js';
+import { notFound, type OwnerApi, ownerApi } from './owners/owner-api.js';
 import { identifier } from './people/identify.js';
+import { oidcVerifier } from './people/oidc.js';
 import { loadOperatorTokens } from './people/operator-tokens.js';
 import { purge } from './purge.js';
 import { openStorage, type Storage } from './storage.js';
@@ -42,10 +44,10 @@ const group = groups.operatorDlq;
 export async function startOperator(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
   const privateKey = loadPermitPrivateKey(env.LD_SECRETS_DIR);
-  const identify = identifier({ tokens: loadOperatorTokens(env.LD_SECRETS_DIR) });
+  const identify = whoAsks(context);
   const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
-  const clients = ownerClients(env.INTERNAL_URLS, tokens.operator ?? '');
-  const owners: ReadonlyMap<string, OwnerApi> = new Map([...clients].map(([name, client]) => [name, ownerApi(client)]));
+  const clients = internalClients(env.INTERNAL_URLS, tokens.operator ?? '');
+  const owners: ReadonlyMap<string, OwnerApi> = new Map(owning.map((name) => [name, ownerApi(clients.get(name) ?? notFound(name))]));
   const sources = deadLetterSources(Object.keys(site.destinations));
   const kafka = createKafka({ ...kafkaSettings(env), clientId: 'operator', logger });
   const storage = await openStorage(env);
@@ -54,9 +56,8 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
 
   const strategy = messagingStrategy(context, kafka, [...sources.keys()]);
   const inbox = new DeadLetterInbox({ ...storage, sources, owners, site, control: () => strategy.consumer(group), logger });
-  const tools: ApproveTools = { db, owners, site, privateKey, relayWake: () => relay.wake(), logger };
-  const desk = new Desk(tools);
-  const app = await createApp({ inbox, desk }, { identify, onRefused: auditRefusals(db), logger });
+  const areas = await openAreas({ env, site, ...storage, owners, clients, privateKey, relayWake: () => relay.wake(), logger });
+  const app = await createApp({ inbox, areas }, { identify, onRefused: auditRefusals(db), logger, issuer: site.operator.oidc?.issuer });
   app.connectMicroservice({ strategy }, { inheritAppConfig: false });
   const door = new KafkaDoor({
     kafka,
@@ -73,18 +74,19 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
     readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  serveDesk(server, desk, { db });
+  for (const area of areas) area.serve?.(server);
   const stopCounting = onScrape(publishDepth(db, logger));
-  const follower = createFollower(context, { storage, owners });
-  await startAll({ relay, follower, app, door }, context);
+  const follower = createFollower(context, { storage, owners, areas });
+  await startAll({ relay, follower, app, door, areas }, context);
   return [
     { name: 'database', stop: () => db.close() },
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
     { name: 'depth', stop: () => void stopCounting() },
-    { name: 'owner clients', stop: async () => void (await Promise.all([...clients.values()].map((client) => client.close()))) },
+    { name: 'internal clients', stop: async () => void (await Promise.all([...clients.values()].map((client) => client.close()))) },
     { name: 'follower', stop: () => follower.stop() },
+    ...areas.map(({ stop }, index) => ({ name: `area ${index}`, stop: () => stop?.() })),
     { name: 'inbox', stop: () => inbox.stop() },
     { name: 'doors', stop: () => closeDoors(app, door) },
   ];
@@ -95,10 +97,12 @@ interface Started {
   follower: Follower;
   app: NestFastifyApplication;
   door: KafkaDoor;
+  areas: readonly Area[];
 }
 
-async function startAll({ relay, follower, app, door }: Started, { env }: Context): Promise<void> {
+async function startAll({ relay, follower, app, door, areas }: Started, { env }: Context): Promise<void> {
   await relay.start();
+  for (const area of areas) await area.start?.();
   follower.start();
   await app.listen({ host: env.HTTP_HOST, port: env.HTTP_PORT });
   void door.open();
@@ -110,13 +114,22 @@ async function closeDoors(app: NestFastifyApplication, door: KafkaDoor): Promise
   await app.close();
 }
 
-function ownerClients(urls: Readonly<Record<string, string>>, token: string): Map<string, InternalClient> {
+/** One client per service. Throws ConfigError where one that owns deliveries is not named. */
+function internalClients(urls: Readonly<Record<string, string>>, token: string): Map<string, InternalClient> {
   const missing = owning.filter((name) => urls[name] === undefined);
   if (missing.length > 0) {
     const fix = 'Add its internal base URL: the history of what failed is fetched there';
     throw new ConfigError(missing.map((name) => ({ path: 'INTERNAL_URLS', problem: `does not name ${name}`, fix })));
   }
-  return new Map(owning.map((name) => [name, internalClient({ baseUrl: urls[name] ?? '', token, timeoutMs: ownerTimeoutMs })]));
+  return new Map(Object.entries(urls).map(([name, baseUrl]) => [name, internalClient({ baseUrl, token, timeoutMs: ownerTimeoutMs })]));
+}
+
+function whoAsks({ env, site, logger }: Context): Identify {
+  const { oidc } = site.operator;
+  return identifier({
+    tokens: loadOperatorTokens(env.LD_SECRETS_DIR),
+    verify: oidc && oidcVerifier({ oidc, logger }),
+  });
 }
 
 /** Records as they are: what one of them carries depends on its topic, and some carry nothing that can be read. */
@@ -141,8 +154,13 @@ function messagingStrategy({ env, logger }: Context, kafka: KafkaPort, topics: r
   });
 }
 
-function createFollower({ env, site, logger }: Context, parts: { storage: Storage; owners: ReadonlyMap<string, OwnerApi> }): Follower {
-  const { storage, owners } = parts;
+interface Followed {
+  storage: Storage;
+  owners: ReadonlyMap<string, OwnerApi>;
+  areas: readonly Area[];
+}
+
+function createFollower({ env, site, logger }: Context, { storage, owners, areas }: Followed): Follower {
   const { db } = storage;
   const check = new DeliveryCheck({ ...storage, site, owners, logger });
   return new Follower({
@@ -152,6 +170,7 @@ function createFollower({ env, site, logger }: Context, parts: { storage: Storag
       items: () => followItems(db, owners, logger),
       letters: () => followLetters(db, owners, logger),
       check: () => check.run(),
+      ...Object.assign({}, ...areas.map(({ steps }) => steps)),
       purge: () => purge(db),
     },
   });

@@ -3,12 +3,6 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** What the console must know before anybody is signed in. Nothing in it is secret. */
-export interface ConsoleConfig {
-  /** Where people sign in; without it they paste a token. Endpoints are asked of the issuer when they are not given. */
-  oidc?: { issuer: string; client_id: string; scope?: string; authorization_endpoint?: string; token_endpoint?: string } | null;
-}
-
 /** Built files lie beside this one in dist/, and in dist/ when this runs from its source. */
 const places = [join(import.meta.dirname, '../../../console'), join(import.meta.dirname, '../../../../dist/apps/console')];
 const page = 'index.html';
@@ -20,17 +14,16 @@ const missing = `<!doctype html><html lang="en"><title>Lead delivery</title>
 
 /**
  * What a browser may do on a page of the console: load from here alone, run no script or style that stands in a page or a string, be framed by nobody.
- * It may also talk to the identity provider.
+ * It may also talk to the identity provider whose URL is `issuer`.
  */
-export function contentPolicy({ oidc }: ConsoleConfig): string {
-  const providers = [oidc?.issuer, oidc?.authorization_endpoint, oidc?.token_endpoint].flatMap((url) => (url ? new URL(url).origin : []));
+export function contentPolicy(issuer?: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self' data:",
-    ['connect-src', "'self'", ...new Set(providers)].join(' '),
+    issuer === undefined ? "connect-src 'self'" : `connect-src 'self' ${new URL(issuer).origin}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -52,13 +45,12 @@ function guarded(reply: FastifyReply, policy: string): FastifyReply {
 const builtConsole = (): string | undefined => places.find((place) => existsSync(join(place, 'assets')));
 
 /**
- * Serves the console under `/`: its assets for ever, its page for every path that is no path of the API, since the console finds its own way, and
- * what it must know as `/console-config.json`. To be called before the application starts to listen.
+ * Serves the console under `/`: its assets for ever, its page for every path that is no path of the API, since the console finds its own way.
+ * `issuer`: where people sign in. To be called before the application starts to listen.
  */
-export async function serveConsole(instance: FastifyInstance, config: ConsoleConfig = {}, root = builtConsole()): Promise<void> {
-  const policy = contentPolicy(config);
+export async function serveConsole(instance: FastifyInstance, issuer?: string, root = builtConsole()): Promise<void> {
+  const policy = contentPolicy(issuer);
   if (root !== undefined) await instance.register(fastifyStatic, { root, serve: false });
-  instance.get('/console-config.json', (_request, reply) => guarded(reply, policy).header('cache-control', 'no-store').send(config));
   instance.get('/*', (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '/';
     if (api.test(path)) return reply.callNotFound();

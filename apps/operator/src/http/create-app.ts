@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { frameworkLogger, type Logger } from '#runtime';
 import { type OperatorParts, operatorModule } from '../operator.module.js';
 import { type Identify, installPeople } from './asked-by.js';
-import { type ConsoleConfig, serveConsole } from './console.js';
+import { serveConsole } from './console.js';
 import { type OnRefused, PermitGuard } from './permit.js';
 import { RefusalFilter } from './refusal.filter.js';
 
@@ -14,8 +14,8 @@ export interface AppOptions {
   identify: Identify;
   onRefused: OnRefused;
   logger: Logger;
-  /** What the web console must know before anybody is signed in. */
-  console?: ConsoleConfig;
+  /** URL where people sign in to the web console; absent: they paste a token. */
+  issuer?: string;
 }
 
 /** The Nest application with its REST door; it listens nowhere yet. */
@@ -30,6 +30,6 @@ export async function createApp(parts: OperatorParts, options: AppOptions): Prom
   app.useGlobalGuards(new PermitGuard(onRefused));
   const instance = adapter.getInstance<FastifyInstance>();
   installPeople(instance, identify);
-  await serveConsole(instance, options.console);
+  await serveConsole(instance, options.issuer);
   return app;
 }
