@@ -49,6 +49,7 @@ const replay = replayTopic(topics.leadAccepted, groups.crmWriter(crm));
 const site = {
   destinations: { [crm]: { baseUrl: 'https://crm.example.test' } },
   policies: { default: { name: 'default', attempts: 4, deadlineMs: 60_000, maxAgeMs: 7 * 86_400_000 } },
+  operator: { policies: {} },
 } as unknown as Site;
 
 const freePort = async (): Promise<number> => {

@@ -1,26 +1,22 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { Area } from './area.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
-import { Desk } from './desk.js';
-import { DeskController } from './http/desk.controller.js';
 
 /** What the controllers work with. */
 export interface OperatorParts {
   inbox: DeadLetterInbox;
-  desk: Desk;
+  areas: readonly Area[];
 }
 
 @Module({})
 class OperatorModule {}
 
 /** Nest at the edge: it finds the controllers and hands them their parts, nothing more. */
-export function operatorModule({ inbox, desk }: OperatorParts): DynamicModule {
+export function operatorModule({ inbox, areas }: OperatorParts): DynamicModule {
   return {
     module: OperatorModule,
-    controllers: [DeadLettersController, DeskController],
-    providers: [
-      { provide: DeadLetterInbox, useValue: inbox },
-      { provide: Desk, useValue: desk },
-    ],
+    controllers: [DeadLettersController, ...areas.flatMap(({ controllers = [] }) => controllers)],
+    providers: [{ provide: DeadLetterInbox, useValue: inbox }, ...areas.flatMap(({ providers = [] }) => providers)],
   };
 }

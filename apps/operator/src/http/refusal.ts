@@ -10,7 +10,7 @@ export class Refusal extends Error {
 }
 
 export const refusals = {
-  unauthorized: () => new Refusal(problem(401, 'unauthorized', 'The key is missing or unknown')),
+  unauthorized: (detail?: string) => new Refusal(problem(401, 'unauthorized', 'The token is missing or unknown', { detail })),
   /** `detail` names what is missing. */
   forbidden: (detail: string) => new Refusal(problem(403, 'forbidden', 'You may not do this', { detail })),
   notFound: () => new Refusal(problem(404, 'not-found', 'There is nothing here under this id')),
