@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+
+/** An item as an approval is bound to it. */
+export interface HashedItem {
+  event_id: string;
+  destination: string;
+  mapping_version: number | null;
+  request_hash: string | null;
+  generation: number | null;
+}
+
+/** Limits that an approval is bound to. Durations in milliseconds. */
+export interface BatchCaps {
+  max: number;
+  rate_per_s: number;
+  concurrency: number;
+  max_duration_ms: number;
+  new_deadline_ms: number;
+}
+
+/** SHA-256 (hex) over the items, sorted by event id and destination, and the caps: whatever is edited changes it. */
+export function batchHash(items: Iterable<HashedItem>, caps: BatchCaps): string {
+  const hash = createHash('sha256');
+  const { max, rate_per_s, concurrency, max_duration_ms, new_deadline_ms } = caps;
+  hash.update(`v1\n${JSON.stringify([max, rate_per_s, concurrency, max_duration_ms, new_deadline_ms])}\n`);
+  const lines = Array.from(items, ({ event_id, destination, mapping_version, request_hash, generation }) =>
+    JSON.stringify([event_id, destination, mapping_version, request_hash, generation]),
+  );
+  for (const line of lines.sort()) hash.update(`${line}\n`);
+  return hash.digest('hex');
+}
