@@ -8,6 +8,7 @@ import {
   type DestinationControl,
   deliveryDatabaseSettings,
   deliveryDdl,
+  findDdl,
   type Mode,
   type Outcome,
   type ReplayGate,
@@ -23,7 +24,7 @@ export { newEvents, RigReceipt, type RigReceived, received } from './rig-records
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, findDdl, outboxDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}

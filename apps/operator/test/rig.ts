@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type EventDescriptor, headers, type LeadAccepted, LeadAcceptedEvent, LeadResolvedEvent, operationKey } from '#contracts';
-import type { CommandAnswer, CommandRequest, DeliveryStateItem, HistoryItem, UnresolvedItem } from '#delivery';
+import type { CommandAnswer, CommandRequest, DeliveryStateItem, FindAnswer, FindRequest, HistoryItem, UnresolvedItem } from '#delivery';
 import { type ConsumedRecord, createCodec, type KnownSchema } from '#messaging';
 import { createLogger, type Database, InternalUnavailable, migrateService, newEventId, newLeadRef, openDatabase } from '#runtime';
 import { migrations } from '../src/migrations/index.js';
@@ -142,9 +142,21 @@ export class PretendOwner implements OwnerApi {
     return history;
   }
 
-  async histories(names: readonly { event_id: string; destination: string }[]): Promise<HistoryItem[]> {
+  async histories(names: readonly { event_id: string; destination?: string }[]): Promise<HistoryItem[]> {
     this.answer('histories');
-    return names.flatMap(({ event_id, destination }) => this.known.get(`${event_id} ${destination}`) ?? []);
+    const known = [...this.known.values()];
+    return names.flatMap(({ event_id, destination }) =>
+      known.filter((one) => one.event_id === event_id && (destination === undefined || one.destination === destination)),
+    );
+  }
+
+  async find({ kind, value }: FindRequest): Promise<FindAnswer> {
+    this.answer('states');
+    const field = kind === 'destination_ref' ? 'ref' : kind;
+    const found = [...this.known.values()].flatMap(({ event_id, destination, attempts }) =>
+      attempts.filter((attempt) => attempt[field] === value).map(({ operation_key }) => ({ event_id, destination, operation_key })),
+    );
+    return { items: found };
   }
 
   async states(names: readonly { event_id: string; destination: string }[]): Promise<(DeliveryStateItem | undefined)[]> {

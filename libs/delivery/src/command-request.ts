@@ -22,6 +22,8 @@ export const commandRequest = z.discriminatedUnion('command', [
     /** Where the proof is kept; needed where something may have happened at the destination. A reference, never free text of a lead. */
     evidence: z.string().min(1).max(200).optional(),
   }),
+  /** Asks the destination about an uncertain operation now, not at the time that it is due. */
+  z.object({ command: z.literal('lookup'), ...delivery, operation_key: z.string().min(1).max(640), by }),
   z.object({ command: z.literal('evidence'), ...delivery, operation_key: z.string().min(1).max(640), finding, by, reason }),
 ]);
 export type CommandRequest = z.infer<typeof commandRequest>;
@@ -29,7 +31,7 @@ export type CommandRequest = z.infer<typeof commandRequest>;
 export interface CommandAnswer {
   applied: boolean;
   /** Why not. */
-  reason?: 'unknown_destination' | 'unknown_delivery' | 'not_in_this_state';
+  reason?: 'unknown_destination' | 'unknown_delivery' | 'not_in_this_state' | 'no_lookup';
   /** Of the delivery afterwards. */
   state?: DeliveryState;
 }

@@ -3,6 +3,7 @@ import type { OperationState } from '#contracts';
 import type { Database, Logger, Tx } from '#runtime';
 import type { CommandAnswer, CommandRequest } from './command-request.js';
 import { holdDestination, releaseDestination } from './destination/index.js';
+import { dueNow } from './sql/due-now.js';
 import { settle } from './sql/settle.js';
 import { lockStored } from './sql/stored.js';
 import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
@@ -23,7 +24,7 @@ type DeliveryCommand = Extract<CommandRequest, { command: 'discard' | 'evidence'
 
 /**
  * Handler of POST /internal/v1/deliveries:command. `hold` and `release` speak of a destination; `discard` ends a delivery for good, `evidence`
- * says of an uncertain operation what a person found out. A command that does not fit the state changes nothing and says so.
+ * says of an uncertain operation what a person found out, `lookup` has the destination asked within a second. A command that does not fit the state changes nothing and says so.
  */
 export function commandRoute(options: CommandRouteOptions): (body: CommandRequest) => Promise<CommandAnswer> {
   const { db } = options;
@@ -35,6 +36,8 @@ export function commandRoute(options: CommandRouteOptions): (body: CommandReques
       case 'release':
         await releaseDestination(db, { destination: body.destination, by: body.by });
         return { applied: true };
+      case 'lookup':
+        return lookUpNow(options, body);
       default:
         return changeDelivery(options, body);
     }
@@ -53,6 +56,17 @@ async function changeDelivery(options: CommandRouteOptions, body: DeliveryComman
   const fields = { event_id: body.event_id, destination: body.destination, decision: body.command, state: done.answer.state };
   logger.info({ ...fields, reason: done.answer.reason }, 'command on a delivery');
   return done.answer;
+}
+
+/** The verifier takes what is due every second; what it finds counts by the same rules, whoever asked for it. */
+async function lookUpNow(options: CommandRouteOptions, body: Extract<CommandRequest, { command: 'lookup' }>): Promise<CommandAnswer> {
+  const target = options.target(body.destination);
+  if (target === undefined) return { applied: false, reason: 'unknown_destination' };
+  const found = await dueNow(options.db, { eventId: body.event_id, destination: body.destination, operationKey: body.operation_key });
+  if (found === undefined) return { applied: false, reason: 'unknown_delivery' };
+  const { state, kind } = found;
+  if (state !== 'uncertain' || kind === null) return { applied: false, reason: 'not_in_this_state', state };
+  return target.canLookUp(kind) ? { applied: true, state } : { applied: false, reason: 'no_lookup', state };
 }
 
 interface Decided {

@@ -36,6 +36,8 @@ export {
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
 export { type ExpireAnswer, type ExpireRequest, expireRequest, expireRoute } from './expire-route.js';
+export { findDdl, findDdlDown } from './find-ddl.js';
+export { type FindAnswer, type FindRequest, type FoundDelivery, findRequest, findRoute } from './find-route.js';
 export {
   type AttemptItem,
   type HistoryAnswer,

@@ -3,6 +3,7 @@ import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
 import { destinationsRequest, destinationsRoute } from './destination/index.js';
 import { expireRequest, expireRoute } from './expire-route.js';
+import { findRequest, findRoute } from './find-route.js';
 import { historyRequest, historyRoute } from './history-route.js';
 import { lookupRequest, lookupRoute } from './replays/lookup-route.js';
 import { replayFactsRequest, replayFactsRoute } from './replays/replay-facts-route.js';
@@ -32,6 +33,7 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   server.route('/internal/v1/deliveries:state', { callers: readers, body: statesRequest }, statesRoute(db));
   server.route('/internal/v1/destinations:state', { callers: readers, body: destinationsRequest }, destinationsRoute(db));
   server.route('/internal/v1/deliveries:history', { callers: ['operator'], body: historyRequest }, historyRoute(db));
+  server.route('/internal/v1/deliveries:find', { callers: ['operator'], body: findRequest }, findRoute(db));
   server.route('/internal/v1/deliveries:unresolved', { callers: ['operator'], body: unresolvedRequest }, unresolvedRoute(db));
   server.route('/internal/v1/deliveries:command', { callers: ['operator'], body: commandRequest }, commandRoute(options));
   server.route('/internal/v1/deliveries:lookup', { callers: ['operator'], body: lookupRequest }, lookupRoute(options));

@@ -3,8 +3,11 @@ import type {
   CommandRequest,
   DeliveryStateItem,
   DestinationsAnswer,
+  FindAnswer,
+  FindRequest,
   HistoryAnswer,
   HistoryItem,
+  HistoryRequest,
   StatesAnswer,
   UnresolvedAnswer,
 } from '#delivery';
@@ -17,8 +20,8 @@ export interface DeliveryName {
 
 /** A service that owns deliveries, behind its internal API. Every method rejects with InternalUnavailable or InternalRefused. */
 export interface OwnerApi {
-  /** What is not known there is left out. `records`: with the bytes of the event's record. */
-  histories(names: readonly DeliveryName[], records?: boolean): Promise<HistoryItem[]>;
+  /** What is not known there is left out; without a destination, every delivery of the event. `records`: with the bytes of the event's record. */
+  histories(names: readonly HistoryRequest['items'][number][], records?: boolean): Promise<HistoryItem[]>;
   /** In the order of the names; undefined for one that is not known there. */
   states(names: readonly DeliveryName[]): Promise<(DeliveryStateItem | undefined)[]>;
   /** What ended without its effect, or stayed uncertain for long. `after`: `next` of the page before. */
@@ -26,6 +29,8 @@ export interface OwnerApi {
   /** Whether each destination is sent to, and why not. */
   destinations(): Promise<DestinationsAnswer>;
   command(command: CommandRequest): Promise<CommandAnswer>;
+  /** Which deliveries an attempt, a trace or a destination's reference belongs to. */
+  find(request: FindRequest): Promise<FindAnswer>;
 }
 
 /** Most items in one request, by the contract of the internal API. */
@@ -44,6 +49,7 @@ export function ownerApi(client: Pick<InternalClient, 'post'>): OwnerApi {
     },
     unresolved: (after) => client.post<UnresolvedAnswer>('/internal/v1/deliveries:unresolved', { after, limit: ownerBatch }),
     destinations: () => client.post<DestinationsAnswer>('/internal/v1/destinations:state', {}),
+    find: (request) => client.post<FindAnswer>('/internal/v1/deliveries:find', request),
     command: (command) => client.post<CommandAnswer>('/internal/v1/deliveries:command', command),
   };
 }

@@ -1,8 +1,10 @@
 import type { OperationState } from '#contracts';
 import { type Column, columnValues, type Database, unnestColumns } from '#runtime';
+import { originOf } from '../dead-letters.js';
 import type { PlannedOperation } from '../target.js';
 import { byRowOrder, type Work } from '../work.js';
 import { applyClaim, type ClaimedRow, reopen, type Taken } from './claimed.js';
+import { cleanText } from './clean-text.js';
 
 /** What a claim met. */
 export type ClaimResult =
@@ -28,7 +30,14 @@ const deliveryColumns: readonly Column<Work<unknown>>[] = [
   ['tracestate', 'text', (work) => work.received.trace?.tracestate],
   ['record_key', 'bytea', (work) => work.received.receipt.record.key],
   ['event', 'bytea', (work) => work.received.receipt.record.value],
+  ['origin', 'text', (work) => originText(work)],
 ];
+
+/** `lead.accepted/3/77`; undefined where the record's way is not known. */
+function originText(work: Work<unknown>): string | undefined {
+  const origin = originOf(work.received.receipt.record);
+  return origin && cleanText(`${origin.topic}/${origin.partition}/${origin.offset}`);
+}
 
 interface ClaimRow extends ClaimedRow {
   claims: number | null;
@@ -61,9 +70,9 @@ WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
 input AS MATERIALIZED (SELECT * FROM ${unnestColumns('i', deliveryColumns)}),
 claimed AS (
   INSERT INTO delivery AS d (event_id, destination, state, attempt_id, lease_until, submitted_at, deadline_at, claimed_at, updated_at,
-      test, lead_ref, operation_keys, traceparent, tracestate, record_key, event)
+      test, lead_ref, operation_keys, traceparent, tracestate, record_key, event, origin)
   SELECT event_id, destination, 'in_flight', attempt_id, now + $${leaseParameter}::float8 * interval '1 millisecond', submitted_at, deadline_at,
-      now, now, test, lead_ref, string_to_array(operation_keys, E'\n'), traceparent, tracestate, record_key, event
+      now, now, test, lead_ref, string_to_array(operation_keys, E'\n'), traceparent, tracestate, record_key, event, origin
   FROM input, clock
   ON CONFLICT (event_id, destination) DO UPDATE
   SET state = 'in_flight', attempt_id = excluded.attempt_id, lease_until = excluded.lease_until, next_attempt_at = NULL, woken_at = NULL,
