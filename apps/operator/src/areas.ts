@@ -1,5 +1,5 @@
 import type { Area, AreaTools, OpenArea } from './area.js';
-import { deskArea } from './desk.js';
+import { deskArea } from './http/desk.controller.js';
 import { peopleArea } from './http/me.controller.js';
 
 /** All of the operator's surface. */

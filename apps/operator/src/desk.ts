@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CommandAnswer, DestinationsAnswer } from '#delivery';
 import type { InternalServer } from '#runtime';
-import type { OpenArea } from './area.js';
 import { audit } from './audit/audit.js';
 import { type Approval, type ApproveRequest, type ApproveTools, approveItems, approveRequest } from './batches/approve-items.js';
 import {
@@ -24,7 +23,6 @@ import {
   showLetters,
   showRequest,
 } from './dead-letters/list-letters.js';
-import { DeskController } from './http/desk.controller.js';
 
 /** What people can ask and decide, whichever door they come through. */
 export class Desk {
@@ -74,18 +72,8 @@ export class Desk {
 
 const people = { callers: ['leadctl'] };
 
-/** Dead letters, batches and commands, at both doors. */
-export const deskArea: OpenArea = (tools) => {
-  const desk = new Desk(tools);
-  return {
-    controllers: [DeskController],
-    providers: [{ provide: Desk, useValue: desk }],
-    serve: (server) => serveDesk(server, desk, tools),
-  };
-};
-
 /** The same over the internal API, for leadctl; and for the services what they ask before each claim of a replayed record. */
-function serveDesk(server: InternalServer, desk: Desk, { db }: Pick<ApproveTools, 'db'>): void {
+export function serveDesk(server: InternalServer, desk: Desk, { db }: Pick<ApproveTools, 'db'>): void {
   server.route(
     '/internal/v1/batches:state',
     { callers: ['crm-writer', 'notifier', 'leadctl'], body: batchStatesRequest },

@@ -1,9 +1,10 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { OpenArea } from '../area.js';
 import { approveRequest } from '../batches/approve-items.js';
 import { listRequest } from '../dead-letters/list-letters.js';
-import { Desk } from '../desk.js';
+import { Desk, serveDesk } from '../desk.js';
 import { asker } from './asked-by.js';
 import { Permit } from './permit.js';
 import { readInput as read } from './read-input.js';
@@ -55,3 +56,13 @@ export class DeskController {
     return { stopped: await this.desk.stop({ ...read(batchId, params), by }, by) };
   }
 }
+
+/** Dead letters, batches and commands, at both doors. */
+export const deskArea: OpenArea = (tools) => {
+  const desk = new Desk(tools);
+  return {
+    controllers: [DeskController],
+    providers: [{ provide: Desk, useValue: desk }],
+    serve: (server) => serveDesk(server, desk, tools),
+  };
+};
