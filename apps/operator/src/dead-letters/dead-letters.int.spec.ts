@@ -201,6 +201,27 @@ describe('a dead letter', () => {
     ]);
   });
 
+  it.each([
+    ['that can be read', (record: ConsumedRecord) => record],
+    ['that cannot be read', (record: ConsumedRecord) => ({ ...record, value: Buffer.from('no event') })],
+  ])('of each destination that was taken out of the site file is a row of its own, with a record %s', async (_, made) => {
+    const lead = leadAccepted({ destinations: ['crm-one', 'crm-two'] });
+    const letter = (destination: string, offset: bigint) => {
+      const texts = deadLetterHeaders(lead, {
+        [headers.destinations]: destination,
+        [headers.errorClass]: 'routing',
+        [headers.errorCode]: 'unknown_destination',
+        [headers.errorRef]: `lead:${lead.lead_ref}`,
+      });
+      return made(deadRecord(lead, { topic: 'leads.intake.dlq', headers: texts, offset }));
+    };
+    await stored(letter('crm-one', 1n), letter('crm-two', 2n), letter('crm-one', 3n));
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([
+      { destination: 'crm-one', service: 'intake', code: 'unknown_destination', lead_ref: lead.lead_ref },
+      { destination: 'crm-two', service: 'intake', code: 'unknown_destination', lead_ref: lead.lead_ref },
+    ]);
+  });
+
   it('with header values that nobody should send is stored all the same', async () => {
     const lead = leadAccepted();
     const texts = deadLetterHeaders(lead, {
