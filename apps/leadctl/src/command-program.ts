@@ -96,6 +96,16 @@ function addEvidence(deliveries: Command, context: Context): void {
 
 type Words = Record<string, string | undefined>;
 
+/** What is in the way, by its name and in words where it has some. */
+function whyNot({ reason = 'no reason given' }: Answer, service = ''): string {
+  const words: Readonly<Record<string, string>> = {
+    unknown_destination: `the site file of ${service} has no such destination or channel`,
+    unknown_delivery: `${service} has no such delivery`,
+    not_in_this_state: 'the delivery is in another state',
+  };
+  return words[reason] === undefined ? reason : `${reason} (${words[reason]})`;
+}
+
 /** Adds who and why to a command, sends it, prints what came of it; exit 3 when it did not fit the state. */
 function decided(
   command: Command,
@@ -113,7 +123,7 @@ function decided(
       const { by, reason, runDir, service } = options;
       const body = { service, command: { ...toBody(first, second, options), by, reason } };
       const answer = await askOperator<Answer>(findInstallation(runDir, env), 'commands:send', body);
-      const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${answer.reason}`;
+      const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${whyNot(answer, service)}`;
       output().document(answer, [{ what: command.args.join(' '), result }]);
       if (!answer.applied) ended(exitCodes.found);
     });

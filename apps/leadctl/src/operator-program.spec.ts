@@ -203,10 +203,18 @@ describe('leadctl destinations and deliveries', () => {
     answers['commands:send'] = { applied: false, reason: 'not_in_this_state' };
     expect(await run('deliveries', 'discard', 'e-1', 'crm', ...by, '--run-dir', runDir)).toBe(3);
     expect(printed).toContain('nothing was changed: not_in_this_state');
+    for (const word of ['hold', 'release']) {
+      printed = '';
+      answers['commands:send'] = { applied: false, reason: 'unknown_destination' };
+      expect(await run('destinations', word, 'crn', ...by, '--run-dir', runDir)).toBe(3);
+      expect(printed).toContain(
+        'nothing was changed: unknown_destination (the site file of crm-writer has no such destination or channel)',
+      );
+    }
     const evidence = ['deliveries', 'evidence', 'e-1', 'crm', ...by, '--operation-key', 'k', '--run-dir', runDir];
     expect(await run(...evidence)).toBe(2);
     expect(await run(...evidence, '--absent', '--found', 'C-1')).toBe(2);
     expect(await run('destinations', 'hold', 'crm', '--run-dir', runDir)).toBe(2);
-    expect(asked).toHaveLength(1);
+    expect(asked).toHaveLength(3);
   });
 });

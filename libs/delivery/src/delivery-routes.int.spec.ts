@@ -16,6 +16,7 @@ import {
 } from '../../../test/support/sweep-rig.js';
 import { type CommandRequest, commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
+import { destinationsRoute } from './destination/index.js';
 import { type ExpireRequest, expireRequest, expireRoute } from './expire-route.js';
 import { historyRoute } from './history-route.js';
 import { serveDeliveries } from './serve-deliveries.js';
@@ -297,6 +298,18 @@ describe('what a service tells others of its deliveries', () => {
       expect(await command({ command: 'release', destination: 'rig' })).toEqual({ applied: true });
       await sweeper.sweep();
       expect(await rowOf(rig.db, id)).toMatchObject({ state: 'waiting' });
+    });
+
+    it.each(['hold', 'release'] as const)('%s says so where there is no such destination, and notes nothing', async (word) => {
+      // A delivery may have a name of its own under a destination (a notification); nothing is held by that.
+      const target = (name: string) => (name === 'rig' || name === 'rig/one' ? sweptTarget() : undefined);
+      const route = commandRoute({ ...shared(), target });
+      for (const destination of ['gone', 'rig/one']) {
+        const body = commandRequest.parse({ command: word, destination, by: 'ada', reason: 'test' });
+        expect(await route(body)).toEqual({ applied: false, reason: 'unknown_destination' });
+      }
+      expect((await destinationsRoute(rig.db)()).items.map(({ destination }) => destination)).not.toContain('gone');
+      expect((await destinationsRoute(rig.db)()).items.map(({ destination }) => destination)).not.toContain('rig/one');
     });
 
     it('knows neither foreign destinations nor deliveries that are not here', async () => {
