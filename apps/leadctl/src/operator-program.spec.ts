@@ -114,10 +114,12 @@ describe('leadctl dead-letters', () => {
 describe('leadctl dead-letters dismiss', () => {
   it('ends with 3 where the delivery decides', async () => {
     const dismiss = ['dead-letters', 'dismiss', 'd-1', '--by', 'ada', '--reason', 'handed over', '--run-dir', runDir];
-    answers['dead-letters:dismiss'] = { dismissed: true };
+    answers['dead-letters:dismiss'] = { dismissed: true, outcome: 'row_gone' };
     expect(await run(...dismiss)).toBe(0);
-    answers['dead-letters:dismiss'] = { dismissed: false };
+    expect(printed).toContain('closed: the service has no row of its delivery any more');
+    answers['dead-letters:dismiss'] = { dismissed: false, outcome: 'delivery_decides' };
     expect(await run(...dismiss)).toBe(3);
+    expect(printed).toContain('nothing was changed: it closes by what becomes of its delivery');
     expect(asked[0]).toEqual(['dead-letters:dismiss', { dead_letter_id: 'd-1', by: 'ada', reason: 'handed over' }]);
   });
 });
@@ -134,6 +136,10 @@ describe('leadctl items approve', () => {
   });
 
   it('ends with 3 where nothing could be approved', async () => {
+    const reason = 'destination crm is not in the site file any more';
+    answers['items:approve'] = { approved: 0, items: [{ event_id: 'e-1', destination: 'crm', verdict: 'not_replayable', reason }] };
+    expect(await run(...approve, '--run-dir', runDir)).toBe(3);
+    expect(printed).toContain(`not_replayable: ${reason}`);
     answers['items:approve'] = { approved: 0, items: [] };
     expect(await run(...approve, '--run-dir', runDir)).toBe(3);
     expect(printed).toContain('no open dead letter fits');

@@ -10,7 +10,9 @@ import {
   courseLines,
   type DeadLetter,
   type DeadLetterDetail,
+  type Dismissal,
   deadLetterLines,
+  dismissalLine,
 } from './commands/dead-letters.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation, type Installation } from './installation.js';
@@ -72,15 +74,15 @@ function addShow(letters: Command, context: Context): void {
 function addDismiss(letters: Command, context: Context): void {
   letters
     .command('dismiss <dead-letter-id>')
-    .description('you have dealt with a refused, unreadable, unrouted or ownerless lead; exit 3 when its delivery decides, not you')
+    .description('you have dealt with a lead whose letter nothing else can close; exit 3 when its delivery decides, not you')
     .requiredOption('--by <name>', 'who dealt with it; kept in the audit')
     .requiredOption('--reason <text>', 'how; kept in the audit')
     .option('--run-dir <dir>', runDirHelp)
     .action(async (id: string, { by, reason, ...options }: RunDir & { by: string; reason: string }) => {
       const body = { dead_letter_id: id, by, reason };
-      const { dismissed } = await askOperator<{ dismissed: boolean }>(installationOf(options, context), 'dead-letters:dismiss', body);
-      context.output().table([{ what: `dead letter ${id}`, result: dismissed ? 'dismissed' : 'nothing was changed' }], '');
-      if (!dismissed) context.ended(exitCodes.found);
+      const dismissal = await askOperator<Dismissal>(installationOf(options, context), 'dead-letters:dismiss', body);
+      context.output().document(dismissal, [dismissalLine(id, dismissal)]);
+      if (!dismissal.dismissed) context.ended(exitCodes.found);
     });
 }
 

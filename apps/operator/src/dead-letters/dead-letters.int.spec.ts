@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { failurePolicies, headers, LeadAcceptedEvent } from '#contracts';
 import type { ConsumedRecord, Receipt, Received } from '#messaging';
-import { type Database, newEventId } from '#runtime';
+import { type Database, InternalUnavailable, newEventId } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import {
   codec,
@@ -35,7 +35,7 @@ let paused: string[];
 let failures: unknown[];
 
 const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
-const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } } } as never;
+const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } }, channels: { sales: {} } } as never;
 
 beforeAll(async () => {
   database = await testDatabase('operator_letters');
@@ -352,6 +352,15 @@ describe('the check of what owners have unresolved', () => {
 });
 
 describe('an open letter', () => {
+  const tools = () => ({ db, site, owners: new Map([...['crm-writer', 'notifier'].map((name) => [name, owner] as const)]) });
+  const idOf = async (lead: ReturnType<typeof leadAccepted>) => String((await showLetters(db, lead.event_id)).items[0]?.dead_letter_id);
+  const dismiss = async (lead: ReturnType<typeof leadAccepted>) =>
+    dismissLetter(tools(), { dead_letter_id: await idOf(lead), by: 'ada', reason: 'handed over' }, 'leadctl');
+  const auditOf = async (lead: ReturnType<typeof leadAccepted>) => {
+    const text = "SELECT subject FROM audit WHERE subject ->> 'dead_letter_id' = $1 ORDER BY audit_id";
+    return (await sql<{ subject: object }>(text, [await idOf(lead)])).map(({ subject }) => subject);
+  };
+
   it.each([
     ['delivered', 'delivered', {}],
     ['discarded', 'discarded', {}],
@@ -379,14 +388,66 @@ describe('an open letter', () => {
     );
     owner.add(historyOf(unowned, { state: 'delivered' }));
     await followLetters(db, new Map([['crm-writer', owner]]), silent);
-    const dismissed: boolean[] = [];
-    for (const lead of [unrouted, unowned, own]) {
-      const [letter] = (await showLetters(db, lead.event_id)).items;
-      const request = { dead_letter_id: String(letter?.dead_letter_id), by: 'ada', reason: 'handed over' };
-      dismissed.push(await dismissLetter(db, request, 'leadctl'));
-    }
-    expect(dismissed).toEqual([true, true, false]);
+    const outcomes: string[] = [];
+    for (const lead of [unrouted, unowned, own]) outcomes.push((await dismiss(lead)).outcome);
+    expect(outcomes).toEqual(['dismissed', 'dismissed', 'delivery_decides']);
     expect((await showLetters(db, unrouted.event_id)).items).toMatchObject([{ state: 'closed', closed_as: 'dismissed' }]);
+    expect(await dismiss(unrouted)).toEqual({ dismissed: false, outcome: 'closed_before' });
+    const unknown = { dead_letter_id: newEventId(), by: 'ada', reason: 'handed over' };
+    expect(await dismissLetter(tools(), unknown, 'leadctl')).toEqual({ dismissed: false, outcome: 'unknown_letter' });
+  });
+
+  it('whose delivery its owner has deleted is closed by a person, and the audit says so', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    await stored(deadRecord(lead));
+    expect(await dismiss(lead)).toEqual({ dismissed: false, outcome: 'delivery_decides' });
+    owner.known.clear();
+    expect(await dismiss(lead)).toEqual({ dismissed: true, outcome: 'row_gone' });
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ state: 'closed', closed_as: 'row_gone' }]);
+    expect(await auditOf(lead)).toMatchObject([
+      { dismissed: false, outcome: 'delivery_decides', delivery_state: 'dead' },
+      { dismissed: true, outcome: 'row_gone', reason: 'handed over' },
+    ]);
+  });
+
+  it.each([
+    ['dead', 'destination_removed'],
+    ['expired', 'destination_removed'],
+    ['uncertain', 'destination_removed'],
+    ['waiting', 'delivery_decides'],
+    ['in_flight', 'delivery_decides'],
+  ] as const)('of a destination that was removed, with its delivery %s, comes to %s', async (state, outcome) => {
+    const lead = leadAccepted();
+    owner.add({ ...historyOf(lead, { state }), destination: 'erp' });
+    await stored(deadRecord(lead, { topic: 'lead.accepted.crm-writer.erp.dlq' }));
+    expect(await dismiss(lead)).toMatchObject({ outcome });
+    expect(await auditOf(lead)).toMatchObject([{ outcome, delivery_state: state }]);
+  });
+
+  it('about a notification is for a person once its channel was removed', async () => {
+    const [gone, there] = [leadAccepted(), leadAccepted()];
+    for (const [lead, channel] of [
+      [gone, 'support'],
+      [there, 'sales'],
+    ] as const) {
+      const destination = `lead/${channel}/0f0f/lead_delivered`;
+      owner.add({ ...historyOf(lead), destination });
+      owner.add(historyOf(lead));
+      await stored(deadRecord(lead));
+      await sql("UPDATE dead_letter SET service = 'notifier', destination = $2 WHERE event_id = $1", [lead.event_id, destination]);
+    }
+    expect(await dismiss(gone)).toEqual({ dismissed: true, outcome: 'destination_removed' });
+    expect(await dismiss(there)).toEqual({ dismissed: false, outcome: 'delivery_decides' });
+  });
+
+  it('stays open while its owner cannot be asked', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    await stored(deadRecord(lead));
+    owner.down = true;
+    await expect(dismiss(lead)).rejects.toBeInstanceOf(InternalUnavailable);
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ state: 'open' }]);
   });
 
   it('is never deleted; a closed one is, once its time is over', async () => {
