@@ -217,6 +217,14 @@ describe('what a service tells others of its deliveries', () => {
       ]);
     });
 
+    it('takes all others where the database refuses one', async () => {
+      const items = Array.from({ length: 9 }, (_, index) => item(index === 4 ? { lead_ref: 'L-\u0000' } : {}));
+      const answer = await expireRoute(shared())({ items });
+      const results = answer.items.map(({ result }) => result);
+      expect(results).toEqual(items.map((_, index) => (index === 4 ? 'refused' : 'expired')));
+      expect(await outboxRows(rig.db)).toHaveLength(16);
+    });
+
     it('is safe to hand over twice at once', async () => {
       const items = Array.from({ length: 100 }, () => item());
       const [one, other] = await Promise.all([expireRoute(shared())({ items }), expireRoute(shared())({ items: [...items].reverse() })]);
