@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { failurePolicies, headers, LeadAcceptedEvent } from '#contracts';
 import type { ConsumedRecord, Receipt, Received } from '#messaging';
-import { type Database, InternalUnavailable, newEventId } from '#runtime';
+import { type Database, InternalUnavailable, metrics, newEventId } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import {
   codec,
@@ -342,6 +342,63 @@ describe('the check of what owners have unresolved', () => {
     await check.run();
     expect(owner.asked.unresolved).toBe(6);
     expect(owner.asked.histories).toBe(asked);
+  });
+
+  it.each([1, 2, 500])('passes by one that its owner cannot give, pages of %s, and comes back to it', async (pageSize) => {
+    const leads = Array.from({ length: 5 }, () => leadAccepted());
+    owner.pageSize = pageSize;
+    for (const lead of leads) {
+      owner.add(historyOf(lead));
+      unresolved(lead);
+    }
+    const broken = leads[1]?.event_id ?? '';
+    owner.unanswerable.add(broken);
+    const { check, time } = rig();
+    const lettersOf = async () => {
+      const found = await Promise.all(leads.map(async ({ event_id }) => (await showLetters(db, event_id)).items.length));
+      return found.join('');
+    };
+    await check.run();
+    time.elapsedMs = 30_000;
+    await check.run();
+    expect(await lettersOf()).toBe('10111');
+    owner.unanswerable.clear();
+    await check.run();
+    expect(await lettersOf()).toBe('11111');
+  });
+
+  it('passes by however many its owner cannot give', async () => {
+    const leads = Array.from({ length: 20 }, () => leadAccepted());
+    for (const lead of leads) {
+      owner.add(historyOf(lead));
+      unresolved(lead);
+    }
+    for (const { event_id } of leads.slice(0, 18)) owner.unanswerable.add(event_id);
+    const { check, time } = rig();
+    await check.run();
+    time.elapsedMs = 30_000;
+    for (let round = 0; round < 5; round += 1) await check.run();
+    for (const { event_id } of leads.slice(18)) expect((await showLetters(db, event_id)).items).toHaveLength(1);
+  });
+
+  it('counts as done only once nothing is lacking', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    unresolved(lead);
+    owner.unanswerable.add(lead.event_id);
+    metrics.deadLetterCheckedAt.set({ service: 'crm-writer' }, 0);
+    const checkedAt = async () =>
+      (await metrics.deadLetterCheckedAt.get()).values.find(({ labels }) => labels.service === 'crm-writer')?.value;
+    const { check, time } = rig();
+    time.elapsedMs = 1;
+    await check.run();
+    metrics.deadLetterCheckedAt.set({ service: 'crm-writer' }, 0);
+    time.elapsedMs = 60_000;
+    await check.run();
+    expect(await checkedAt()).toBe(0);
+    owner.unanswerable.clear();
+    await check.run();
+    expect(await checkedAt()).toBeGreaterThan(0);
   });
 
   it('waits for an owner that is down', async () => {
