@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { aReason } from './a-reason.js';
 import { askOperator } from './commands/dead-letters.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
@@ -76,7 +77,11 @@ function addDiscard(deliveries: Command, context: Context): void {
   const command = deliveries
     .command('discard <event-id> <destination>')
     .description('end it for good: nothing is sent any more')
-    .option('--evidence <reference>', 'where the proof is kept; needed where something may have happened at the destination');
+    .option(
+      '--evidence <reference>',
+      'where the proof is kept; needed where something may have happened at the destination',
+      aReason('--evidence', 200),
+    );
   decided(command, context, (eventId, destination, { evidence }) => ({ command: 'discard', event_id: eventId, destination, evidence }));
 }
 
@@ -114,7 +119,7 @@ function decided(
 ): void {
   command
     .requiredOption('--by <name>', 'who decided it; kept in the audit')
-    .requiredOption('--reason <text>', 'why; kept in the audit')
+    .requiredOption('--reason <text>', 'why, up to 200 characters; kept in the audit', aReason('--reason', 200))
     .option('--service <name>', 'crm-writer or notifier', 'crm-writer')
     .option('--run-dir <dir>', runDirHelp)
     .action(async () => {

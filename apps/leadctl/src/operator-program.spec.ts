@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CommanderError } from 'commander';
 import { z } from 'zod';
-import { createLogger, type InternalServer, startInternalServer } from '#runtime';
+import { ConfigError, createLogger, type InternalServer, startInternalServer } from '#runtime';
 import { exitCodeOf } from './exit-codes.js';
 import { createProgram } from './program.js';
 
@@ -203,6 +203,29 @@ describe('leadctl destinations and deliveries', () => {
         },
       },
     ]);
+  });
+
+  it.each([
+    ['--reason', ['destinations', 'hold', 'crm']],
+    ['--reason', ['deliveries', 'discard', 'e-1', 'crm']],
+    ['--reason', ['dead-letters', 'dismiss', 'd-1']],
+    ['--reason', approve],
+    ['--evidence', ['deliveries', 'discard', 'e-1', 'crm', '--reason', 'twice']],
+  ])('ends with 2, asking nobody and repeating nothing, for a %s with an e-mail address in %j', async (option, words) => {
+    const error = await createProgram(() => {}, {})
+      .parseAsync(['node', 'leadctl', ...words, '--by', 'ada', option, 'told eve@example.test', '--run-dir', runDir])
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(exitCodeOf(error)).toBe(2);
+    expect(String((error as Error).message)).toContain(option);
+    expect(`${printed}${String((error as Error).message)}`).not.toContain('eve@');
+    expect(asked).toEqual([]);
+  });
+
+  it('ends with 2 for a reason that is longer than the command may have', async () => {
+    answers['commands:send'] = { applied: true };
+    const hold = (length: number) => run('destinations', 'hold', 'crm', '--by', 'ada', '--reason', 'x'.repeat(length), '--run-dir', runDir);
+    expect([await hold(200), await hold(201)]).toEqual([0, 2]);
   });
 
   it('ends with 3 where the command did not fit, and with 2 where it says nothing or two things', async () => {

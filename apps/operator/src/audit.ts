@@ -6,7 +6,7 @@ export interface AuditEntry {
   /** Who decided, by their own word or by their key. */
   person: string;
   action: string;
-  /** What it was about: names, ids and references. */
+  /** What it was about: names, ids and references, and the reason as it was typed. */
   subject: object;
 }
 

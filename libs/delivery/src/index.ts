@@ -51,6 +51,7 @@ export { loadPermitPrivateKey } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';
+export { reasonText } from './reason-text.js';
 export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';
 export { settleContactOf } from './settle-contact.js';
 export {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeliveryStateItem } from '#delivery';
+import { type DeliveryStateItem, reasonText } from '#delivery';
 import type { Database, Site, Sql } from '#runtime';
 import { audit } from '../audit.js';
 import type { OwnerApi } from '../owners/owner-api.js';
@@ -9,7 +9,7 @@ import { missingFromSite } from './sources.js';
 export const dismissRequest = z.strictObject({
   dead_letter_id: z.uuid(),
   by: z.string().trim().min(1).max(100),
-  reason: z.string().trim().min(1).max(500),
+  reason: reasonText.min(1),
 });
 export type DismissRequest = z.infer<typeof dismissRequest>;
 
