@@ -37,7 +37,7 @@ export interface Work<E> {
   /** Fences every write for this claim; new for each claim that led to a call. */
   attemptId: string;
   operations: OperationWork[];
-  /** Operations that its row declares have none themselves any more: nothing is sent of it. */
+  /** Operations that its row declares have none themselves any more, or it declares none: nothing is sent of it. */
   incomplete: boolean;
   readonly takenAt: number;
   leaseUntil: number;
@@ -87,7 +87,7 @@ export function newWork<E>(received: Received<E>, event: E, plan: PlannedDeliver
     plan,
     attemptId: crypto.randomUUID(),
     operations: plan.operations.map((operation) => ({ ...operation, state: 'pending', attempts: 0, attemptsBefore: 0 })),
-    incomplete: false,
+    incomplete: plan.operations.length === 0,
     takenAt: now,
     leaseUntil: 0,
     leasedAt: 0,
