@@ -18,7 +18,7 @@ describe('the reason of a decision', () => {
 
   it.each([
     'told ada@example.test',
-    'ADA.EXAMPLE+web@mail.example.test wrote',
+    'ADA.EXAMPLE+web@example.test wrote',
     'ａｄａ＠example.test',
     'rang +12025550123',
     'rang +1 (202) 555-0123 twice',
