@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JWK } from 'jose';
 import { z } from 'zod';
-import { headers, unrouted } from '#contracts';
+import { headers, longestDeadlineMs, unrouted } from '#contracts';
 import { type DeliveryStateItem, type Permit, reasonText, signPermit } from '#delivery';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import { type Database, duration, type Logger, metrics, type Site } from '#runtime';
@@ -30,8 +30,8 @@ export const approveRequest = z.strictObject({
   approver: z.string().trim().min(1).max(100),
   reason: reasonText.optional(),
   /** From now on; the old deadline is kept beside it. */
-  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= 24 * 3_600_000, {
-    params: { problem: 'is no useful deadline', fix: 'Write 1s to 24h' },
+  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= longestDeadlineMs, {
+    params: { problem: 'is no useful deadline', fix: `Write 1s to ${longestDeadlineMs / 3_600_000}h` },
   }),
   select: selection,
   max: z.number().int().min(1).max(largestBatch).default(largestBatch),
