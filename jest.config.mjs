@@ -35,6 +35,8 @@ const suffixed = kinds.map((kind) => ({
   ...common,
   displayName: kind,
   testMatch: [`<rootDir>/**/*.${kind}.spec.ts`],
+  // Jest reads no limit of a single project.
+  setupFilesAfterEnv: ['<rootDir>/test/setup/limits.ts'],
   globalSetup: kind === 'int' ? '<rootDir>/test/setup/global-setup.ts' : '<rootDir>/test/setup/build.ts',
   ...(kind === 'int' ? { globalTeardown: '<rootDir>/test/setup/global-teardown.ts' } : {}),
 }));

@@ -9,10 +9,13 @@ export interface SecondWriter {
   stop(): Promise<void>;
 }
 
-/** Another process of crm-writer beside the stack's own, with the same groups and tables and an internal port of its own. Returns when it is ready. */
+/**
+ * Another process of crm-writer, the `nth` (2 unless given), beside the stack's own, with the same groups and tables and an internal port of its
+ * own. Returns when it is ready.
+ */
 export async function startSecondWriter(
   stack: Stack,
-  { config, env, port }: { config: string; env: Record<string, string>; port: number },
+  { config, env, port, nth = 2 }: { config: string; env: Record<string, string>; port: number; nth?: number },
 ): Promise<SecondWriter> {
   const paths = runPaths(stack.runDir);
   const { portBase = 0 } = readJsonFile<RunState>(paths.state) ?? {};
@@ -32,12 +35,12 @@ export async function startSecondWriter(
   });
   const running = await startProgram({
     ...program,
-    name: 'crm-writer-2',
-    logFile: program.logFile.replace(/\.log$/, '-2.log'),
+    name: `crm-writer-${nth}`,
+    logFile: program.logFile.replace(/\.log$/, `-${nth}.log`),
     env: { ...program.env, ...env },
   });
   await eventually(async () => {
-    if (!(await program.ready())) throw new Error('the second crm-writer is not ready');
+    if (!(await program.ready())) throw new Error(`crm-writer ${nth} is not ready`);
   }, 60_000);
   return { stop: () => stopProcess(running.identity, program.stopSignal, program.stopGraceMs) };
 }

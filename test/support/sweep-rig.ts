@@ -103,6 +103,8 @@ export interface RowOptions {
   dueInMs?: number;
   leaseInMs?: number;
   operations?: { kind: string; state: OperationState; attempts?: number; ref?: string; sendingAgoMs?: number }[];
+  /** Kinds that it declares and that have no row. */
+  lost?: string[];
 }
 
 /** Writes a delivery with its operations as an engine would have left them. Gives its event id. */
@@ -110,7 +112,9 @@ export async function insertDelivery(db: Database, options: RowOptions = {}): Pr
   const { destination = 'rig', state = 'waiting', deadlineInMs = 3_600_000, dueInMs, leaseInMs } = options;
   const operations = options.operations ?? [{ kind: 'lead', state: state as OperationState }];
   const id = newEventId();
-  const keys = operations.map(({ kind }) => operationKey(id, destination, kind));
+  const lost = options.lost ?? [];
+  const kinds = [...new Set([...operations.map(({ kind }) => kind), ...lost])];
+  const keys = kinds.map((kind) => operationKey(id, destination, kind));
   await db.sql(
     'rig.insert_delivery',
     `INSERT INTO delivery (event_id, destination, state, attempt_id, lease_until, next_attempt_at, submitted_at, deadline_at, claimed_at,
@@ -132,6 +136,7 @@ export async function insertDelivery(db: Database, options: RowOptions = {}): Pr
     ],
   );
   for (const [index, operation] of operations.entries()) {
+    if (lost.includes(operation.kind)) continue;
     await db.sql(
       'rig.insert_operation',
       `INSERT INTO operation (operation_key, event_id, destination, kind, state, attempts, destination_ref, sending_at, updated_at)

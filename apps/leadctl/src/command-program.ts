@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { aReason } from './a-reason.js';
 import { askOperator } from './commands/dead-letters.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
@@ -76,7 +77,11 @@ function addDiscard(deliveries: Command, context: Context): void {
   const command = deliveries
     .command('discard <event-id> <destination>')
     .description('end it for good: nothing is sent any more')
-    .option('--evidence <reference>', 'where the proof is kept; needed where something may have happened at the destination');
+    .option(
+      '--evidence <reference>',
+      'where the proof is kept; needed where something may have happened at the destination',
+      aReason('--evidence', 200),
+    );
   decided(command, context, (eventId, destination, { evidence }) => ({ command: 'discard', event_id: eventId, destination, evidence }));
 }
 
@@ -96,6 +101,16 @@ function addEvidence(deliveries: Command, context: Context): void {
 
 type Words = Record<string, string | undefined>;
 
+/** What is in the way, by its name and in words where it has some. */
+function whyNot({ reason = 'no reason given' }: Answer, service = ''): string {
+  const words: Readonly<Record<string, string>> = {
+    unknown_destination: `the site file of ${service} has no such destination or channel`,
+    unknown_delivery: `${service} has no such delivery`,
+    not_in_this_state: 'the delivery is in another state',
+  };
+  return words[reason] === undefined ? reason : `${reason} (${words[reason]})`;
+}
+
 /** Adds who and why to a command, sends it, prints what came of it; exit 3 when it did not fit the state. */
 function decided(
   command: Command,
@@ -104,7 +119,7 @@ function decided(
 ): void {
   command
     .requiredOption('--by <name>', 'who decided it; kept in the audit')
-    .requiredOption('--reason <text>', 'why; kept in the audit')
+    .requiredOption('--reason <text>', 'why, up to 200 characters; kept in the audit', aReason('--reason', 200))
     .option('--service <name>', 'crm-writer or notifier', 'crm-writer')
     .option('--run-dir <dir>', runDirHelp)
     .action(async () => {
@@ -113,7 +128,7 @@ function decided(
       const { by, reason, runDir, service } = options;
       const body = { service, command: { ...toBody(first, second, options), by, reason } };
       const answer = await askOperator<Answer>(findInstallation(runDir, env), 'commands:send', body);
-      const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${answer.reason}`;
+      const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${whyNot(answer, service)}`;
       output().document(answer, [{ what: command.args.join(' '), result }]);
       if (!answer.applied) ended(exitCodes.found);
     });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CommanderError } from 'commander';
 import { z } from 'zod';
-import { createLogger, type InternalServer, startInternalServer } from '#runtime';
+import { ConfigError, createLogger, type InternalServer, startInternalServer } from '#runtime';
 import { exitCodeOf } from './exit-codes.js';
 import { createProgram } from './program.js';
 
@@ -114,10 +114,12 @@ describe('leadctl dead-letters', () => {
 describe('leadctl dead-letters dismiss', () => {
   it('ends with 3 where the delivery decides', async () => {
     const dismiss = ['dead-letters', 'dismiss', 'd-1', '--by', 'ada', '--reason', 'handed over', '--run-dir', runDir];
-    answers['dead-letters:dismiss'] = { dismissed: true };
+    answers['dead-letters:dismiss'] = { dismissed: true, outcome: 'row_gone' };
     expect(await run(...dismiss)).toBe(0);
-    answers['dead-letters:dismiss'] = { dismissed: false };
+    expect(printed).toContain('closed: the service has no row of its delivery any more');
+    answers['dead-letters:dismiss'] = { dismissed: false, outcome: 'delivery_decides' };
     expect(await run(...dismiss)).toBe(3);
+    expect(printed).toContain('nothing was changed: it closes by what becomes of its delivery');
     expect(asked[0]).toEqual(['dead-letters:dismiss', { dead_letter_id: 'd-1', by: 'ada', reason: 'handed over' }]);
   });
 });
@@ -134,6 +136,10 @@ describe('leadctl items approve', () => {
   });
 
   it('ends with 3 where nothing could be approved', async () => {
+    const reason = 'destination crm is not in the site file any more';
+    answers['items:approve'] = { approved: 0, items: [{ event_id: 'e-1', destination: 'crm', verdict: 'not_replayable', reason }] };
+    expect(await run(...approve, '--run-dir', runDir)).toBe(3);
+    expect(printed).toContain(`not_replayable: ${reason}`);
     answers['items:approve'] = { approved: 0, items: [] };
     expect(await run(...approve, '--run-dir', runDir)).toBe(3);
     expect(printed).toContain('no open dead letter fits');
@@ -199,14 +205,45 @@ describe('leadctl destinations and deliveries', () => {
     ]);
   });
 
+  it.each([
+    ['--reason', ['destinations', 'hold', 'crm']],
+    ['--reason', ['deliveries', 'discard', 'e-1', 'crm']],
+    ['--reason', ['dead-letters', 'dismiss', 'd-1']],
+    ['--reason', approve],
+    ['--evidence', ['deliveries', 'discard', 'e-1', 'crm', '--reason', 'twice']],
+  ])('ends with 2, asking nobody and repeating nothing, for a %s with an e-mail address in %j', async (option, words) => {
+    const error = await createProgram(() => {}, {})
+      .parseAsync(['node', 'leadctl', ...words, '--by', 'ada', option, 'told eve@example.test', '--run-dir', runDir])
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(exitCodeOf(error)).toBe(2);
+    expect(String((error as Error).message)).toContain(option);
+    expect(`${printed}${String((error as Error).message)}`).not.toContain('eve@');
+    expect(asked).toEqual([]);
+  });
+
+  it('ends with 2 for a reason that is longer than the command may have', async () => {
+    answers['commands:send'] = { applied: true };
+    const hold = (length: number) => run('destinations', 'hold', 'crm', '--by', 'ada', '--reason', 'x'.repeat(length), '--run-dir', runDir);
+    expect([await hold(200), await hold(201)]).toEqual([0, 2]);
+  });
+
   it('ends with 3 where the command did not fit, and with 2 where it says nothing or two things', async () => {
     answers['commands:send'] = { applied: false, reason: 'not_in_this_state' };
     expect(await run('deliveries', 'discard', 'e-1', 'crm', ...by, '--run-dir', runDir)).toBe(3);
     expect(printed).toContain('nothing was changed: not_in_this_state');
+    for (const word of ['hold', 'release']) {
+      printed = '';
+      answers['commands:send'] = { applied: false, reason: 'unknown_destination' };
+      expect(await run('destinations', word, 'crn', ...by, '--run-dir', runDir)).toBe(3);
+      expect(printed).toContain(
+        'nothing was changed: unknown_destination (the site file of crm-writer has no such destination or channel)',
+      );
+    }
     const evidence = ['deliveries', 'evidence', 'e-1', 'crm', ...by, '--operation-key', 'k', '--run-dir', runDir];
     expect(await run(...evidence)).toBe(2);
     expect(await run(...evidence, '--absent', '--found', 'C-1')).toBe(2);
     expect(await run('destinations', 'hold', 'crm', '--run-dir', runDir)).toBe(2);
-    expect(asked).toHaveLength(1);
+    expect(asked).toHaveLength(3);
   });
 });

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { failureClasses } from '#contracts';
 import { duration } from '#runtime';
+import { aReason } from './a-reason.js';
 import {
   type Approval,
   approvalLines,
@@ -10,7 +11,9 @@ import {
   courseLines,
   type DeadLetter,
   type DeadLetterDetail,
+  type Dismissal,
   deadLetterLines,
+  dismissalLine,
 } from './commands/dead-letters.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation, type Installation } from './installation.js';
@@ -72,15 +75,15 @@ function addShow(letters: Command, context: Context): void {
 function addDismiss(letters: Command, context: Context): void {
   letters
     .command('dismiss <dead-letter-id>')
-    .description('you have dealt with a refused, unreadable, unrouted or ownerless lead; exit 3 when its delivery decides, not you')
+    .description('you have dealt with a lead whose letter nothing else can close; exit 3 when its delivery decides, not you')
     .requiredOption('--by <name>', 'who dealt with it; kept in the audit')
-    .requiredOption('--reason <text>', 'how; kept in the audit')
+    .requiredOption('--reason <text>', 'how, up to 500 characters; kept in the audit', aReason('--reason'))
     .option('--run-dir <dir>', runDirHelp)
     .action(async (id: string, { by, reason, ...options }: RunDir & { by: string; reason: string }) => {
       const body = { dead_letter_id: id, by, reason };
-      const { dismissed } = await askOperator<{ dismissed: boolean }>(installationOf(options, context), 'dead-letters:dismiss', body);
-      context.output().table([{ what: `dead letter ${id}`, result: dismissed ? 'dismissed' : 'nothing was changed' }], '');
-      if (!dismissed) context.ended(exitCodes.found);
+      const dismissal = await askOperator<Dismissal>(installationOf(options, context), 'dead-letters:dismiss', body);
+      context.output().document(dismissal, [dismissalLine(id, dismissal)]);
+      if (!dismissal.dismissed) context.ended(exitCodes.found);
     });
 }
 
@@ -104,7 +107,7 @@ function addApprove(items: Command, context: Context): void {
     .requiredOption('--deadline <duration>', 'new deadline from now on, such as 4h', aDuration)
     .option('--max <n>', 'at most so many, up to 50', upTo(50), 50)
     .requiredOption('--approver <name>', 'who decided it; kept with the batch')
-    .option('--reason <text>', 'why; kept with the batch')
+    .option('--reason <text>', 'why, up to 500 characters; kept with the batch', aReason('--reason'))
     .option('--run-dir <dir>', runDirHelp)
     .action(async (options: ApproveOptions) => {
       const { destination, class: failure, eventId, deadline, max, approver, reason } = options;

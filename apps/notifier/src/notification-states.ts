@@ -1,6 +1,5 @@
-import type { DeliveryState, OperationState } from '#contracts';
+import { type DeliveryState, type OperationState, parseNotificationName } from '#contracts';
 import type { StatesAnswer } from '#delivery';
-import { parseNotificationName } from './telling/notification-key.js';
 
 export interface NotificationState {
   channel: string;

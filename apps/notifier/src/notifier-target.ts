@@ -1,11 +1,10 @@
-import { type LeadResolved, operationKey } from '#contracts';
+import { type LeadResolved, notificationName, operationKey, parseNotificationName } from '#contracts';
 import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from '#delivery';
 import type { OutboxRow } from '#messaging';
 import { metrics, type Site } from '#runtime';
 import type { OpenChannel } from './open-channels.js';
 import { decideTelling } from './telling/decide-telling.js';
 import { messageText } from './telling/message-text.js';
-import { notificationName, parseNotificationName } from './telling/notification-key.js';
 import { telling } from './telling-limits.js';
 import { unknownOwnerLetters } from './unknown-owner-letter.js';
 

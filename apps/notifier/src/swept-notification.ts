@@ -1,8 +1,7 @@
-import { LeadResolvedEvent } from '#contracts';
+import { LeadResolvedEvent, parseNotificationName } from '#contracts';
 import type { StoredDelivery, VerifiedTarget } from '#delivery';
 import type { Codec, OutboxRow } from '#messaging';
 import { plannedOperations } from './notifier-target.js';
-import { parseNotificationName } from './telling/notification-key.js';
 import { telling } from './telling-limits.js';
 import { type TellingRules, unknownOwnerLetters } from './unknown-owner-letter.js';
 

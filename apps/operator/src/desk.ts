@@ -13,7 +13,7 @@ import {
   stopRequest,
 } from './batches/batches.js';
 import { sendCommand, sendRequest } from './commands.js';
-import { type DismissRequest, dismissLetter, dismissRequest } from './dead-letters/dismiss-letter.js';
+import { type DismissAnswer, type DismissRequest, dismissLetter, dismissRequest } from './dead-letters/dismiss-letter.js';
 import {
   type DeadLetterDetail,
   type DeadLetterPage,
@@ -36,8 +36,8 @@ export class Desk {
     return showLetters(this.tools.db, eventId);
   }
 
-  dismiss(request: DismissRequest, caller: string): Promise<boolean> {
-    return dismissLetter(this.tools.db, request, caller);
+  dismiss(request: DismissRequest, caller: string): Promise<DismissAnswer> {
+    return dismissLetter(this.tools, request, caller);
   }
 
   send(request: z.infer<typeof sendRequest>, caller: string): Promise<CommandAnswer> {
@@ -81,9 +81,7 @@ export function serveDesk(server: InternalServer, desk: Desk, { db }: Pick<Appro
   );
   server.route('/internal/v1/dead-letters:list', { ...people, body: listRequest }, (body) => desk.list(body));
   server.route('/internal/v1/dead-letters:show', { ...people, body: showRequest }, ({ event_id }) => desk.show(event_id));
-  server.route('/internal/v1/dead-letters:dismiss', { ...people, body: dismissRequest }, async (body, { caller }) => ({
-    dismissed: await desk.dismiss(body, caller),
-  }));
+  server.route('/internal/v1/dead-letters:dismiss', { ...people, body: dismissRequest }, (body, { caller }) => desk.dismiss(body, caller));
   server.route('/internal/v1/items:approve', { ...people, body: approveRequest }, (body, { caller }) => desk.approve(body, caller));
   server.route('/internal/v1/batches:show', { ...people, body: batchRequest }, async ({ batch_id }) => ({
     batch: (await desk.batch(batch_id)) ?? null,

@@ -207,6 +207,9 @@ describe('operator on real servers', () => {
     expect((await ask('/v1/batches/0189')).status).toBe(422);
     const refused = await ask('/v1/batches', { new_deadline: '4h', select: {}, approver: 'eve' });
     expect(refused).toMatchObject({ status: 422, json: { type: 'urn:lead-delivery:problem:invalid' } });
+    const telling = await ask('/v1/batches', { new_deadline: '4h', select: { destination: crm }, reason: 'ring +1 202 555 0123' });
+    expect(telling).toMatchObject({ status: 422, json: { errors: [{ field: 'reason', fix: expect.stringContaining('Leave it out') }] } });
+    expect(JSON.stringify(telling)).not.toContain('0123');
     const page = await (await fetch(`${internal}/metrics`)).text();
     expect(page).toMatch(new RegExp(`leads_dead_letters_total\\{destination="${crm}",error_class="attempts_exhausted"\\} 1`));
     expect(page).toMatch(new RegExp(`leads_dead_letters_open\\{destination="${crm}",error_class="permanent"\\} 1`));

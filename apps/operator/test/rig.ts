@@ -135,6 +135,8 @@ export class PretendOwner implements OwnerApi {
   unresolvedItems: UnresolvedItem[] = [];
   readonly commands: CommandRequest[] = [];
   pageSize = 500;
+  /** Event ids whose history it fails on, whatever else is asked for with them. */
+  readonly unanswerable = new Set<string>();
 
   /** Knows the delivery from now on. */
   add(history: HistoryItem): HistoryItem {
@@ -144,6 +146,7 @@ export class PretendOwner implements OwnerApi {
 
   async histories(names: readonly { event_id: string; destination?: string }[]): Promise<HistoryItem[]> {
     this.answer('histories');
+    if (names.some(({ event_id }) => this.unanswerable.has(event_id))) throw new InternalUnavailable('histories answered 500');
     const known = [...this.known.values()];
     return names.flatMap(({ event_id, destination }) =>
       known.filter((one) => one.event_id === event_id && (destination === undefined || one.destination === destination)),

@@ -29,7 +29,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const acceptedRetentionMs = 8 * day;
 
-/** A deadline may not be longer: `lead.accepted` has to outlive it by 7 days, the horizon of recovery. */
+/** A deadline, a policy's or an approval's, may not be longer: `lead.accepted` has to outlive it by 7 days, the horizon of recovery. */
 export const longestDeadlineMs = acceptedRetentionMs - 7 * day;
 
 /**

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { DeliveryState } from '#contracts';
+import { reasonText } from './reason-text.js';
 
 const by = z.string().min(1).max(64);
-const reason = z.string().min(1).max(200);
+/** Of a hold it is shown beside the destination: shorter than other reasons. */
+const reason = reasonText.min(1).max(200);
 const delivery = { event_id: z.uuid().transform((id) => id.toLowerCase()), destination: z.string().min(1).max(512) };
 
 /** What a person found out about an operation: the destination's reference, or that it is not there. */
@@ -20,7 +22,7 @@ export const commandRequest = z.discriminatedUnion('command', [
     by,
     reason,
     /** Where the proof is kept; needed where something may have happened at the destination. A reference, never free text of a lead. */
-    evidence: z.string().min(1).max(200).optional(),
+    evidence: reasonText.min(1).max(200).optional(),
   }),
   /** Asks the destination about an uncertain operation now, not at the time that it is due. */
   z.object({ command: z.literal('lookup'), ...delivery, operation_key: z.string().min(1).max(640), by }),

@@ -29,20 +29,24 @@ export class ContactTurns<E> {
     const lock = await contacts.acquire({ ...write, eventId, submittedAt, fields });
     if (lock.kind === 'busy') return lock;
     work.contact = { ref: lock.ref, newer: lock.newer };
+    work.contactHold = lock.holdId;
     return { kind: 'ours' };
   }
 
   /** The claim is over, with these calls: the next may have its turn, unless the contact may have been written. */
   settle(work: Work<E>, calls: readonly Call[]): void {
-    if (work.contact === undefined) return;
+    const { contactHold } = work;
+    if (contactHold === undefined) return;
     const operation = contactOperation(work);
     work.contact = undefined;
+    work.contactHold = undefined;
     if (operation === undefined) return;
     const call = calls.find((one) => one.operation === operation);
     const answered = call === undefined || (call.verdict.state !== 'succeeded' && !call.verdict.doubtful);
     const write = { ...settledFields(work), operationKey: operation.operationKey };
     const gone = call?.outcome.kind === 'transient' && call.outcome.gone === true;
-    this.#options.contacts?.settle(write, { notSent: answered && operation.sentAtMs === undefined, gone });
+    const notSentUnder = answered && operation.sentAtMs === undefined ? contactHold : undefined;
+    this.#options.contacts?.settle(write, { notSentUnder, gone });
   }
 
   /** The same while the claim goes on: only where the contact is among what was written. */
@@ -55,9 +59,8 @@ export class ContactTurns<E> {
 const contactOperation = (work: Work<unknown>): OperationWork | undefined =>
   work.operations.find(({ kind }) => kind === work.plan.contact?.kind);
 
-const settledFields = ({ plan, attemptId }: Work<unknown>) => ({
+const settledFields = ({ plan }: Work<unknown>) => ({
   destination: plan.destination,
-  attemptId,
   personKey: plan.contact?.personKey ?? '',
 });
 

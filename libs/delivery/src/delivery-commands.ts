@@ -20,6 +20,7 @@ export interface CommandRouteOptions {
   logger: Logger;
 }
 
+type DestinationCommand = Extract<CommandRequest, { command: 'hold' | 'release' }>;
 type DeliveryCommand = Extract<CommandRequest, { command: 'discard' | 'evidence' }>;
 
 /**
@@ -27,21 +28,26 @@ type DeliveryCommand = Extract<CommandRequest, { command: 'discard' | 'evidence'
  * says of an uncertain operation what a person found out, `lookup` has the destination asked within a second. A command that does not fit the state changes nothing and says so.
  */
 export function commandRoute(options: CommandRouteOptions): (body: CommandRequest) => Promise<CommandAnswer> {
-  const { db } = options;
   return async (body) => {
     switch (body.command) {
       case 'hold':
-        await holdDestination(db, { destination: body.destination, by: body.by, reason: body.reason });
-        return { applied: true };
       case 'release':
-        await releaseDestination(db, { destination: body.destination, by: body.by });
-        return { applied: true };
+        return changeDestination(options, body);
       case 'lookup':
         return lookUpNow(options, body);
       default:
         return changeDelivery(options, body);
     }
   };
+}
+
+/** Holds go by a destination's name or a channel's; under any other nobody would ever look for one. */
+async function changeDestination({ db, target }: CommandRouteOptions, body: DestinationCommand): Promise<CommandAnswer> {
+  const { destination, by } = body;
+  if (target(destination)?.name !== destination) return { applied: false, reason: 'unknown_destination' };
+  if (body.command === 'hold') await holdDestination(db, { destination, by, reason: body.reason });
+  else await releaseDestination(db, { destination, by });
+  return { applied: true };
 }
 
 async function changeDelivery(options: CommandRouteOptions, body: DeliveryCommand): Promise<CommandAnswer> {

@@ -16,6 +16,7 @@ import {
 } from '../../../test/support/sweep-rig.js';
 import { type CommandRequest, commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
+import { destinationsRoute } from './destination/index.js';
 import { type ExpireRequest, expireRequest, expireRoute } from './expire-route.js';
 import { historyRoute } from './history-route.js';
 import { serveDeliveries } from './serve-deliveries.js';
@@ -218,6 +219,14 @@ describe('what a service tells others of its deliveries', () => {
       ]);
     });
 
+    it('takes all others where the database refuses one', async () => {
+      const items = Array.from({ length: 9 }, (_, index) => item(index === 4 ? { lead_ref: 'L-\u0000' } : {}));
+      const answer = await expireRoute(shared())({ items });
+      const results = answer.items.map(({ result }) => result);
+      expect(results).toEqual(items.map((_, index) => (index === 4 ? 'refused' : 'expired')));
+      expect(await outboxRows(rig.db)).toHaveLength(16);
+    });
+
     it('is safe to hand over twice at once', async () => {
       const items = Array.from({ length: 100 }, () => item());
       const [one, other] = await Promise.all([expireRoute(shared())({ items }), expireRoute(shared())({ items: [...items].reverse() })]);
@@ -299,6 +308,18 @@ describe('what a service tells others of its deliveries', () => {
       expect(await command({ command: 'release', destination: 'rig' })).toEqual({ applied: true });
       await sweeper.sweep();
       expect(await rowOf(rig.db, id)).toMatchObject({ state: 'waiting' });
+    });
+
+    it.each(['hold', 'release'] as const)('%s says so where there is no such destination, and notes nothing', async (word) => {
+      // A delivery may have a name of its own under a destination (a notification); nothing is held by that.
+      const target = (name: string) => (name === 'rig' || name === 'rig/one' ? sweptTarget() : undefined);
+      const route = commandRoute({ ...shared(), target });
+      for (const destination of ['gone', 'rig/one']) {
+        const body = commandRequest.parse({ command: word, destination, by: 'ada', reason: 'test' });
+        expect(await route(body)).toEqual({ applied: false, reason: 'unknown_destination' });
+      }
+      expect((await destinationsRoute(rig.db)()).items.map(({ destination }) => destination)).not.toContain('gone');
+      expect((await destinationsRoute(rig.db)()).items.map(({ destination }) => destination)).not.toContain('rig/one');
     });
 
     it('knows neither foreign destinations nor deliveries that are not here', async () => {

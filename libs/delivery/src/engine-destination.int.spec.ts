@@ -131,12 +131,28 @@ describe('the delivery engine and the state of its destination', () => {
   it('with its quota used up: calls wait in hand, in order, and the bulkhead stands', async () => {
     const { take, control } = world.start({ concurrency: 3 });
     let tokens = 3;
-    const refill = setInterval(() => (tokens = 3), 60);
-    control.admitting = () => (tokens-- > 0 ? { kind: 'go' } : { kind: 'wait', reason: 'quota', delayMs: 20 });
+    let refused = 0;
+    const granted: string[] = [];
+    control.admitting = ({ operationKey }) => {
+      if (tokens > 0) {
+        tokens--;
+        granted.push(operationKey);
+        return { kind: 'go' };
+      }
+      refused++;
+      return { kind: 'wait', reason: 'quota', delayMs: 20 };
+    };
     const all = newEvents(12).map((event) => received(event));
     take(all);
-    await world.settled(all).finally(() => clearInterval(refill));
+    for (let most = 3; most <= 12; most += 3) {
+      await until('the quota is used up and asked again', () => world.crm.requests.length >= most && (refused > 0 || most === 12));
+      expect(world.crm.requests).toHaveLength(most);
+      expect(world.crm.requests.map(({ key }) => key)).toEqual(granted);
+      [tokens, refused] = [3, 0];
+    }
+    await world.settled(all);
     expect(await world.states()).toEqual({ delivered: 12 });
+    expect(world.crm.maxInFlight).toBeLessThanOrEqual(3);
     expect(world.crm.requests).toHaveLength(12);
     expect(await world.outbox('main.rig.retry.15s')).toHaveLength(0);
   });

@@ -312,14 +312,15 @@ describe('a delivery that fails', () => {
   describe('behind another lead of its person', () => {
     const contacts = () => {
       const taken: ContactWrite[] = [];
-      const settled: { operationKey: string; notSent?: boolean }[] = [];
+      const settled: { operationKey: string; notSentUnder?: string }[] = [];
       let busy = 1;
       const double: Contacts = {
         acquire: (write) => {
           taken.push(write);
-          return Promise.resolve(busy-- > 0 ? { kind: 'busy', waitMs: 30 } : { kind: 'ours', ref: 'C-1', newer: ['email'] });
+          const holdId = `hold-${taken.length}`;
+          return Promise.resolve(busy-- > 0 ? { kind: 'busy', waitMs: 30 } : { kind: 'ours', holdId, ref: 'C-1', newer: ['email'] });
         },
-        settle: ({ operationKey }, options) => void settled.push({ operationKey, notSent: options?.notSent }),
+        settle: ({ operationKey }, options) => void settled.push({ operationKey, notSentUnder: options?.notSentUnder }),
         stop: () => undefined,
       };
       return { double, taken, settled };
@@ -342,20 +343,20 @@ describe('a delivery that fails', () => {
       expect(world.crm.requests[0]?.context.contact).toEqual({ ref: 'C-1', newer: ['email'] });
       expect(world.crm.requests[1]?.context.contact).toBeUndefined();
       expect(await world.operationsOf(event)).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
-      expect(settled).toEqual([{ operationKey: key, notSent: false }]);
+      expect(settled).toEqual([{ operationKey: key, notSentUnder: undefined }]);
     });
 
-    it.each<[string, Outcome, boolean]>([
-      ['that was provably not written', refused, true],
-      ['that may have been written', timeout, false],
-    ])('says of a contact %s whether its turn is over', async (_name, outcome, notSent) => {
+    it.each<[string, Outcome, string | undefined]>([
+      ['that was provably not written', refused, 'hold-2'],
+      ['that may have been written', timeout, undefined],
+    ])('says of a contact %s whether its turn is over', async (_name, outcome, notSentUnder) => {
       const { double, settled } = contacts();
       await double.acquire({} as ContactWrite);
       always(outcome);
       const record = received({ ...one(), person: 'hash' });
       world.start({ kinds: ['contact'], contacts: double }).take([record]);
       await world.settled([record]);
-      expect(settled).toMatchObject([{ notSent }]);
+      expect(settled).toMatchObject([{ notSentUnder }]);
     });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { VaultReadItem } from '#contracts';
 import { DatabaseUnavailable, StatementFailed } from '#runtime';
-import { newEvents, type RigEvent, RigReceipt, received, until } from '../../../test/support/delivery-rig.js';
+import { type MortalDatabase, newEvents, type RigEvent, RigReceipt, received, until } from '../../../test/support/delivery-rig.js';
 import { deliveryWorld } from '../../../test/support/delivery-world.js';
 
 describe('the delivery engine while something is away', () => {
@@ -67,59 +67,61 @@ describe('the delivery engine while something is away', () => {
     });
   });
 
-  describe('the deadline', () => {
-    it('that has passed: the delivery expires without a call, and that is announced', async () => {
-      const one = received(newEvents(1, -1_000)[0] as RigEvent);
-      world.start().take([one]);
-      await world.settled([one]);
-      expect(await world.states()).toEqual({ expired: 1 });
-      expect(world.crm.requests).toHaveLength(0);
-      expect(await world.announced()).toEqual(['expired']);
-      expect(await world.db.sql('rig.class', 'SELECT class, code FROM delivery', [])).toEqual([
-        { class: 'deadline_exceeded', code: 'deadline' },
-      ]);
-    });
-
-    it('that is near cuts the timeout of the call', async () => {
-      const one = received(newEvents(1, 10_000)[0] as RigEvent);
-      world.start({ timeoutMs: 20_000 }).take([one]);
-      await world.settled([one]);
-      expect(world.crm.requests[0]?.context.timeoutMs).toBeLessThanOrEqual(10_000);
-    });
-  });
-
   describe('the database', () => {
+    /** Its statements by name that were refused while it was away; tried again and again until it is back. */
+    const cutOff = (view: MortalDatabase) => {
+      const cut = { away: false, refused: [] as string[] };
+      view.intercept = (name, run) => {
+        if (!cut.away) return run();
+        cut.refused.push(name);
+        return Promise.reject(new DatabaseUnavailable('ECONNREFUSED'));
+      };
+      return cut;
+    };
+    const refusedTwice = (cut: { refused: string[] }, name: string) =>
+      until(`${name} was refused more than once`, () => cut.refused.filter((one) => one === name).length > 1);
+
     it('gone before the claim: the group is paused, nothing is settled; back: all is delivered once', async () => {
-      let away = true;
       const { take, paused, db: view } = world.start();
-      view.intercept = (_name, run) => (away ? Promise.reject(new DatabaseUnavailable('ECONNREFUSED')) : run());
+      const cut = cutOff(view);
+      cut.away = true;
       const all = newEvents(20).map((event) => received(event));
       take(all);
-      await until('the group is paused', () => paused.has('database'));
+      await refusedTwice(cut, 'delivery.claim');
+      expect(paused).toEqual(new Set(['database']));
+      expect(await world.states()).toEqual({});
       expect(all.some(({ receipt }) => receipt.settled)).toBe(false);
       expect(world.crm.requests).toHaveLength(0);
-      away = false;
+      cut.away = false;
       await world.settled(all);
       expect(paused.size).toBe(0);
-      expect(world.crm.records).toHaveLength(20);
+      expect(await world.states()).toEqual({ delivered: 20 });
+      expect([world.crm.requests.length, world.crm.records.length]).toEqual([20, 20]);
     });
 
     it('gone between the call and its record: nothing is settled until the record is written, and nothing is sent twice', async () => {
       world.crm.native = false;
-      let away = false;
+      const answers: (() => void)[] = [];
+      world.crm.behave = (_key, execute) => new Promise((resolve) => answers.push(() => resolve({ kind: 'succeeded', ref: execute() })));
       const { take, paused, db: view } = world.start();
-      view.intercept = (name, run) => {
-        if (name === 'delivery.record' && paused.size === 0 && world.crm.requests.length === 5) away = true;
-        return away ? Promise.reject(new DatabaseUnavailable('57P01')) : run();
-      };
+      const cut = cutOff(view);
       const all = newEvents(5).map((event) => received(event));
       take(all);
-      await until('the group is paused', () => paused.has('database'));
-      expect(all.every(({ receipt }) => receipt.settled)).toBe(false);
-      view.intercept = (_name, run) => run();
+      await until('all calls are out', () => answers.length === 5);
+      cut.away = true;
+      for (const answer of answers) answer();
+      await refusedTwice(cut, 'delivery.record');
+      expect(paused).toEqual(new Set(['database']));
+      expect(world.crm.records).toHaveLength(5);
+      expect(all.some(({ receipt }) => receipt.settled)).toBe(false);
+      expect(await world.states()).toEqual({ in_flight: 5 });
+      expect([await world.attempts(), await world.announced()]).toEqual([[], []]);
+      cut.away = false;
       await world.settled(all);
-      expect(world.crm.requests).toHaveLength(5);
+      expect(paused.size).toBe(0);
       expect(await world.states()).toEqual({ delivered: 5 });
+      expect(world.crm.requests).toHaveLength(5);
+      expect([(await world.attempts()).length, (await world.announced()).length]).toEqual([5, 5]);
     });
 
     it('that swallows the answer of a claim: the claim is repeated and stands', async () => {

@@ -158,6 +158,7 @@ export class DeliveryEngine<E> {
     if (work.deadlineAt <= performance.now()) return { kind: 'run_out', limit: 'deadline' };
     const read = await this.#payloads.of(work);
     if (read.kind !== 'read') return read.kind === 'away' ? { kind: 'park' } : read;
+    if (work.incomplete) return untilDeadline(work);
     const turn = await this.#contacts.acquire(work, read.payload);
     if (turn.kind === 'busy') return { kind: 'later', code: 'contact_busy', delayMs: turn.waitMs };
     return { kind: 'ready', payload: read.payload };
@@ -222,7 +223,8 @@ export class DeliveryEngine<E> {
   /** True when calls were made. */
   async #finish(work: Work<E>, calls: Call[], rest: Rest): Promise<boolean> {
     const { target } = this.#options;
-    const conclusion = conclude({ operations: work.operations, calls, rest, context: { canLookUp: (kind) => canLookUp(target, kind) } });
+    const context = { canLookUp: (kind: string) => canLookUp(target, kind), incomplete: work.incomplete };
+    const conclusion = conclude({ operations: work.operations, calls, rest, context });
     const record = toRecord(work, conclusion, this.#options);
     const won = (await this.#statements.record(record)) || (await this.#late(record));
     crashPoint('recorded');
@@ -258,6 +260,13 @@ export class DeliveryEngine<E> {
     if (work.leasedAt > 0) this.#drop(work);
   }
 }
+
+/** What became of the operations is not known, so none is sent: a person decides about the dead letter that the deadline makes. */
+const untilDeadline = (work: Work<unknown>): Rest => ({
+  kind: 'later',
+  code: 'operations_gone',
+  delayMs: Math.ceil(work.deadlineAt - performance.now()),
+});
 
 /**
  * A record that came before its time is kept for it. One of the main topic that meets a waiting row is not: the record that wakes the row was

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { OutboxRow } from '#messaging';
 import { insertOutbox } from '#messaging';
 import type { Database, Logger } from '#runtime';
+import { isDataError } from './sql/errors.js';
 import { insertExpired, type Unclaimed } from './sql/expire.js';
 import { outboxOf, type StoredChange } from './stored-change.js';
 import type { StoredDelivery } from './stored-delivery.js';
@@ -36,9 +37,9 @@ export interface ExpireItem {
   destination: string;
   /**
    * `known`: claimed here already, ask for its state. `early`: not past its deadline by this service's clock. `unknown_destination`: nobody is
-   * configured for it here.
+   * configured for it here. `refused`: the database does not take this one's values.
    */
-  result: 'expired' | 'known' | 'early' | 'unknown_destination';
+  result: 'expired' | 'known' | 'early' | 'unknown_destination' | 'refused';
 }
 
 export interface ExpireAnswer {
@@ -55,18 +56,18 @@ export interface ExpireRouteOptions {
 
 /**
  * Handler of POST /internal/v1/deliveries:expire: intake hands over deliveries that nobody claimed before their deadline. Each ends here like
- * any other, with its operations, a dead letter and its result, in one transaction; its record may still come and meets a finished row.
+ * any other, with its operations, a dead letter and its result, in one transaction; its record may still come and meets a finished row. One
+ * that cannot be taken holds up no other.
  */
 export function expireRoute(options: ExpireRouteOptions): (body: ExpireRequest) => Promise<ExpireAnswer> {
-  const { db, relayWake } = options;
+  const { relayWake } = options;
   return async ({ items }) => {
     const unclaimed = new Map<string, Unclaimed>();
     for (const item of items) {
       const operations = options.target(item.destination)?.operations(item.event_id.toLowerCase());
       if (operations !== undefined) unclaimed.set(nameOf(item), toUnclaimed(item, operations));
     }
-    const results =
-      unclaimed.size === 0 ? new Map<string, ExpireItem['result']>() : await db.transaction((tx) => expire(tx, options, unclaimed));
+    const results = await expireAll(options, [...unclaimed]);
     if ([...results.values()].includes('expired')) relayWake();
     return {
       items: items.map(({ event_id, destination }) => {
@@ -78,13 +79,34 @@ export function expireRoute(options: ExpireRouteOptions): (body: ExpireRequest) 
 
 const nameOf = (item: { event_id: string; destination: string }): string => `${item.event_id.toLowerCase()} ${item.destination}`;
 
+type Results = Map<string, ExpireItem['result']>;
+
+/** A row that the database refuses is halved out: it alone fails. */
+async function expireAll(options: ExpireRouteOptions, unclaimed: readonly [name: string, Unclaimed][]): Promise<Results> {
+  const [first] = unclaimed;
+  if (first === undefined) return new Map();
+  try {
+    return await options.db.transaction((tx) => expire(tx, options, new Map(unclaimed)));
+  } catch (error) {
+    if (!isDataError(error)) throw error;
+    if (unclaimed.length === 1) {
+      const { eventId, destination } = first[1];
+      options.logger.error({ err: error, event_id: eventId, destination }, 'unclaimed delivery not taken over');
+      return new Map([[first[0], 'refused']]);
+    }
+  }
+  const middle = Math.ceil(unclaimed.length / 2);
+  const [one, other] = [await expireAll(options, unclaimed.slice(0, middle)), await expireAll(options, unclaimed.slice(middle))];
+  return new Map([...one, ...other]);
+}
+
 async function expire(
   tx: Parameters<typeof insertExpired>[0],
   { target, logger }: ExpireRouteOptions,
   unclaimed: ReadonlyMap<string, Unclaimed>,
-): Promise<Map<string, ExpireItem['result']>> {
+): Promise<Results> {
   const rows = await insertExpired(tx, [...unclaimed.values()]);
-  const results = new Map<string, ExpireItem['result']>();
+  const results: Results = new Map();
   const outbox: OutboxRow[] = [];
   for (const row of rows) {
     const one = unclaimed.get(nameOf(row));

@@ -53,6 +53,7 @@ export { loadPermitPrivateKey } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';
+export { reasonText } from './reason-text.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';
 export type { ReplayItemState, ReplayItemsAnswer } from './replays/replay-items-route.js';

@@ -45,6 +45,8 @@ export interface StoredDelivery {
   attemptId?: string;
   /** In declared order; one whose row is gone is left out. */
   operations: StoredOperation[];
+  /** Some are left out, or none was declared: what became of them is not known. Default: false. */
+  incomplete?: boolean;
   /** The database's clock when it was read. */
   resolvedAt: Date;
 }

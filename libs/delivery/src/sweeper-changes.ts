@@ -22,7 +22,12 @@ export function leaseChange(stored: StoredDelivery, target: SweptTarget, attempt
     marked: operation.sendingAtMs !== undefined,
     attempts: operation.attempts - operation.attemptsBefore,
   }));
-  const after = expireLease(leased, { ...target, canLookUp: (kind) => target.canLookUp(kind), attempts: attemptsAllowed });
+  const after = expireLease(leased, {
+    nativeIdempotency: target.nativeIdempotency,
+    canLookUp: (kind) => target.canLookUp(kind),
+    attempts: attemptsAllowed,
+    incomplete: stored.incomplete ?? false,
+  });
   const operations = after.operations.flatMap((one, index): OperationChange[] => {
     const operation = stored.operations[index];
     if (operation?.state !== 'in_flight') return [];
@@ -56,7 +61,10 @@ const seenNoEnd = (attemptId: string, { attempts }: StoredOperation) => ({
 /** A delivery that is not in flight and whose deadline has passed: expired with a dead letter, or looked up first. */
 export function deadlineChange(stored: StoredDelivery, target: Lookups): StoredChange {
   const nowMs = stored.resolvedAt.getTime();
-  const after = passDeadline(stored.operations, (kind) => target.canLookUp(kind));
+  const after = passDeadline(stored.operations, {
+    canLookUp: (kind) => target.canLookUp(kind),
+    incomplete: stored.incomplete ?? false,
+  });
   const reason = { class: 'deadline_exceeded', code: 'deadline' } as const;
   if (after.state === 'uncertain') {
     const operations = after.changed.map(({ operation, state }) => ({
@@ -73,7 +81,7 @@ export function deadlineChange(stored: StoredDelivery, target: Lookups): StoredC
   if (after.state === 'delivered') return { stored, state: 'delivered', operations: [] };
   const operations = after.changed.map(({ operation, state }) => ({ operation, state, ...reason }));
   const failed = operations[0]?.operation.operationKey;
-  // Without an operation to expire there is none at all: its rows are gone, which the balance names; the delivery ends all the same.
+  // Without an operation to expire its rows are gone, which the balance names; the delivery ends all the same.
   return { stored, state: 'expired', ...reason, operations, deadLetter: { ...reason, operationKey: failed } };
 }
 

@@ -164,6 +164,14 @@ describe('the sweeper', () => {
       expect(await rowOf(rig.db, other)).toMatchObject({ state: 'uncertain', operations: [{ state: 'uncertain', attempts: 4 }] });
     });
 
+    it('gives back a claim whose operations have lost their rows: neither accepted nor delivered, its deadline ends it', async () => {
+      const done: RowOptions = { state: 'in_flight', leaseInMs: -1, operations: [{ kind: 'contact', state: 'succeeded' }] };
+      const ids = [await insert({ ...done, lost: ['contact'] }), await insert({ ...done, lost: ['lead'] })];
+      await sweep(sweptTarget({ nativeIdempotency: true }));
+      for (const id of ids) expect(await rowOf(rig.db, id)).toMatchObject({ state: 'pending' });
+      expect(await topicsOf(rig.db)).toEqual(['wake', 'wake']);
+    });
+
     it('wakes hundreds of claims of a dead process in one run, each once', async () => {
       await Promise.all(Array.from({ length: 450 }, () => insert({ state: 'in_flight', leaseInMs: -1 })));
       const sweeper = sweeperOf(rig.db, sweptTarget({ nativeIdempotency: true }));
@@ -213,6 +221,16 @@ describe('the sweeper', () => {
       const [letter, result] = await outboxRows(rig.db);
       expect(letter?.headers['ld-attempts']).toBe('2');
       expect(result?.headers.states).toBe('contact=succeeded=C-1 lead=expired=');
+    });
+
+    it.each([
+      ['none', ['contact']],
+      ['what is done', ['lead']],
+    ])('expires a delivery that has %s left of its operations', async (_left, lost) => {
+      const id = await insert({ deadlineInMs: -1, dueInMs: 1_000, operations: [{ kind: 'contact', state: 'succeeded' }], lost });
+      await sweep();
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'expired', class: 'deadline_exceeded' });
+      expect(await topicsOf(rig.db)).toEqual(['dlq', 'resolved']);
     });
 
     it('leaves what is in flight or uncertain to its end', async () => {

@@ -1,6 +1,7 @@
 import { type DeliveryState, deliveryState, type FailureClass, isFinal } from '#contracts';
 import type { LookupResult } from './outcome.js';
 import { afterAbsence, judgeLookup, type LookupVerdict } from './policy/judge-lookup.js';
+import { worstOf } from './policy/worst-of.js';
 import type { AttemptNote, OperationChange, StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { SweptTarget } from './swept-target.js';
@@ -59,10 +60,18 @@ export function verdictChange(answered: Answered, verdict: LookupVerdict): Store
 /** The operation happened. What is left of the delivery goes on at once. */
 export function foundChange({ stored, operation, note }: Answered, ref: string | undefined): StoredChange {
   const done: OperationChange = { operation, state: 'succeeded', ref, note };
-  const state = deliveryState(stored.operations.map((one) => (one === operation ? 'succeeded' : one.state)));
+  const states = stored.operations.map((one) => (one === operation ? 'succeeded' : one.state));
+  const state = worstOf(states, { incomplete: stored.incomplete ?? false, gone: 'pending' });
   const change: StoredChange = { stored, state, operations: [done] };
   if (state === 'delivered') return change;
   return goingOn({ ...change, class: stored.class, code: stored.code });
+}
+
+/** The row of what was to be looked up is gone: the next claim finds that out and has the delivery wait for its deadline. */
+export function goneChange(stored: StoredDelivery): StoredChange {
+  const states = stored.operations.map(({ state }) => state);
+  const state = worstOf(states, { incomplete: true, gone: 'pending' });
+  return goingOn({ stored, state, class: stored.class, code: 'operations_gone', operations: [] });
 }
 
 /** Open again: due now, and woken. Still uncertain: the next lookup is due now. */

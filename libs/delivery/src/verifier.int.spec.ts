@@ -117,6 +117,19 @@ describe('the verifier', () => {
     expect(await outcomesOf(rig.db)).toEqual(['lookup_absent', 'lookup_absent']);
   });
 
+  it.each([
+    ['the operation in doubt', ['lead']],
+    ['another', ['note']],
+  ])('leaves a delivery to its deadline of which %s has lost its row', async (_, lost) => {
+    const id = await uncertain({ lost });
+    answer = () => ({ kind: 'found', ref: 'R-1' });
+    await verifyUntil(countsAfterMs + 1_000);
+    const row = await rowOf(rig.db, id);
+    expect(row).toMatchObject({ state: 'pending' });
+    expect(row.due_ms).toBeLessThanOrEqual(0);
+    expect(await topicsOf(rig.db)).toEqual(['wake']);
+  });
+
   it('takes absences of an earlier call for nothing', async () => {
     const id = await uncertain();
     await rig.db.sql('rig.earlier', `UPDATE operation SET absences = 2, looked_up_at = sending_at - interval '1 minute'`, []);

@@ -8,7 +8,7 @@ import { giveBack, leaseUncertain, lockLeased } from './sql/verify.js';
 import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { VerifiedTarget } from './swept-target.js';
-import { firstUncertain, lookupVerdict, verdictChange } from './verifier-changes.js';
+import { firstUncertain, goneChange, lookupVerdict, verdictChange } from './verifier-changes.js';
 
 export interface VerifierOptions {
   db: Database;
@@ -119,7 +119,7 @@ export class Verifier {
       const target = this.#options.target(stored.destination);
       const operation = firstUncertain(stored);
       if (target === undefined) return await this.#notServed(stored);
-      if (operation === undefined) throw new Error('an uncertain delivery has no uncertain operation');
+      if (operation === undefined) return await this.#nothingToAsk(stored, target);
       const asked = await this.#ask(stored, operation, target);
       crashPoint('looked_up');
       await this.#settle(stored, asked, target);
@@ -134,6 +134,21 @@ export class Verifier {
     this.#unknown.add(stored.destination);
     this.#options.logger.debug({ destination: stored.destination }, 'uncertain deliveries of this destination are left to another process');
     await giveBack(this.#options.db, stored, 0);
+  }
+
+  async #nothingToAsk(leased: StoredDelivery, target: VerifiedTarget): Promise<void> {
+    const { db, logger, onChange, relayWake } = this.#options;
+    const change = await db.transaction(async (tx) => {
+      const stored = await lockLeased(tx, leased);
+      if (stored === undefined || firstUncertain(stored) !== undefined) return undefined;
+      const gone = goneChange(stored);
+      await settle(tx, [gone], await outboxOf(gone, target, logger));
+      return gone;
+    });
+    if (change === undefined) return;
+    relayWake();
+    logger.error({ event_id: leased.eventId, destination: leased.destination }, 'operations of an uncertain delivery are gone');
+    onChange?.(afterChange(change));
   }
 
   async #ask(stored: StoredDelivery, operation: StoredOperation, target: VerifiedTarget): Promise<Asked> {

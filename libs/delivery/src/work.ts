@@ -37,6 +37,8 @@ export interface Work<E> {
   /** Fences every write for this claim; new for each claim that led to a call. */
   attemptId: string;
   operations: OperationWork[];
+  /** Operations that its row declares have none themselves any more, or it declares none: nothing is sent of it. */
+  incomplete: boolean;
   readonly takenAt: number;
   leaseUntil: number;
   /** When the row's lease or reservation was last written. */
@@ -59,6 +61,8 @@ export interface Work<E> {
   permit?: Permit;
   /** What is known of the person's record; this delivery is the one that may write it. */
   contact?: KnownContact;
+  /** Its hold on that record's row, new with each acquisition. */
+  contactHold?: string;
   /** Every operation is as new: what is sent now is attempt 1 and belongs to the caller's trace. */
   first: boolean;
   trace: FirstTrace;
@@ -83,6 +87,7 @@ export function newWork<E>(received: Received<E>, event: E, plan: PlannedDeliver
     plan,
     attemptId: crypto.randomUUID(),
     operations: plan.operations.map((operation) => ({ ...operation, state: 'pending', attempts: 0, attemptsBefore: 0 })),
+    incomplete: plan.operations.length === 0,
     takenAt: now,
     leaseUntil: 0,
     leasedAt: 0,

@@ -8,6 +8,10 @@ export interface FaultsOptions {
   door: TcpProxy;
   /** Names of the sandbox's CRMs. */
   crms: readonly string[];
+  /** Those of them that are looked into after a write that nobody knows the end of. */
+  lookedInto: readonly string[];
+  /** Calls that found nobody at the door so far. */
+  refused(): Promise<number>;
   seed: number;
   makeRandom(seed: number): Seeded;
 }
@@ -22,7 +26,8 @@ interface Fault {
 const killed = ['crm-writer', 'intake', 'notifier', 'operator', 'reconciler'];
 const parts: InfraPart[] = ['kafka', 'postgres', 'registry'];
 const backLimitMs = 120_000;
-const longestUnmetMs = 6_000;
+/** Longer than a part of the infrastructure is away: until it is back nothing may come to meet a fault. */
+const longestUnmetMs = 30_000;
 
 /** What a CRM may do to the requests of a while. None of them takes a lead and drops it: that is for the reconciliation to find. */
 const crmRules: Record<string, (random: Seeded) => Rule> = {
@@ -40,10 +45,14 @@ const crmRules: Record<string, (random: Seeded) => Rule> = {
   'hangs after the commit': () => ({ operation: 'lead', hang: true, every: 2 }),
   'is slow': (random) => ({ latencyMs: random.between(300, 1_500) }),
   'answers too late': (random) => ({ operation: 'lead', latencyMs: random.between(2_100, 3_500), every: 2 }),
+};
+/** What it may do to lookups, which come only after writes that nobody knows the end of. */
+const lookupRules: Record<string, (random: Seeded) => Rule> = {
   'finds late': (random) => ({ operation: 'lead', searchLagMs: random.between(200, 900) }),
   'fails lookups': () => ({ operation: 'lookup', status: 500 }),
   'breaks off lookups': () => ({ operation: 'lookup', reset: 'before', every: 2 }),
 };
+const doubt: Rule = { operation: 'lead', status: 502, dropCommit: false, times: 4 };
 const chatRules: Record<string, (random: Seeded) => Rule> = {
   'answers 500': () => ({ status: 500, every: 2 }),
   'answers 429': () => ({ status: 429, headers: { 'Retry-After': '1' } }),
@@ -60,18 +69,21 @@ async function metWithin(isMet: () => boolean | Promise<boolean>): Promise<void>
 
 /** Faults at the CRMs, in the network and in the machines, four at a time; each comes up once before any comes up again. */
 export class RandomFaults {
-  /** Name → how often it was done and how often it was met. */
+  /** Name → how often it was done and how often it was met: requests that came upon it, or processes that it ended or stopped. All that there are. */
   readonly counts = new Map<string, { done: number; hits: number }>();
   private rules = 0;
+  private readonly lanes = [this.atCrms, this.inTheChat, this.inTheNetwork, this.inTheMachines];
 
-  constructor(private readonly options: FaultsOptions) {}
+  constructor(private readonly options: FaultsOptions) {
+    const random = options.makeRandom(options.seed);
+    for (const lane of this.lanes) for (const { name } of lane.call(this, random)) this.counts.set(name, { done: 0, hits: 0 });
+  }
 
   /** Breaks things until `untilMs` of `performance.now()`; everything is whole again when it returns. */
   async run(untilMs: number): Promise<void> {
     const { seed, makeRandom } = this.options;
-    const lanes = [this.atCrms, this.inTheChat, this.inTheNetwork, this.inTheMachines];
     await Promise.all(
-      lanes.map(async (lane, at) => {
+      this.lanes.map(async (lane, at) => {
         const random = makeRandom(seed + at + 1);
         while (performance.now() < untilMs) {
           for (const fault of random.shuffled(lane.call(this, random))) {
@@ -93,11 +105,21 @@ export class RandomFaults {
   }
 
   private atCrms(random: Seeded): Fault[] {
-    const { sandboxCrm } = this.options.open.endpoints();
-    return Object.entries(crmRules).map(([what, rule]) => {
-      const crm = new CrmWitness(`${sandboxCrm}-${random.pick(this.options.crms)}`);
-      return { name: `a CRM ${what}`, run: () => this.rule(crm, rule(random), random.between(500, 3_000)) };
+    const { crms, lookedInto, open } = this.options;
+    const oneOf = (names: readonly string[]) => new CrmWitness(`${open.endpoints().sandboxCrm}-${random.pick(names)}`);
+    const faultOf = (what: string, run: () => Promise<number>): Fault => ({ name: `a CRM ${what}`, run });
+    const writes = Object.entries(crmRules).map(([what, rule]) => {
+      const crm = oneOf(crms);
+      return faultOf(what, () => this.rule(crm, rule(random), random.between(500, 3_000)));
     });
+    const lookups = Object.entries(lookupRules).map(([what, rule]) => {
+      const crm = oneOf(lookedInto);
+      return faultOf(what, async () => {
+        await crm.rule({ name: 'doubt', ...doubt });
+        return this.rule(crm, rule(random), random.between(500, 3_000)).finally(() => crm.heal('doubt'));
+      });
+    });
+    return [...writes, ...lookups];
   }
 
   private inTheChat(random: Seeded): Fault[] {
@@ -119,9 +141,8 @@ export class RandomFaults {
   }
 
   private inTheNetwork(random: Seeded): Fault[] {
-    const { door } = this.options;
+    const { door, refused } = this.options;
     const kinds: Record<string, () => Promise<void> | void> = {
-      'refuses connections': () => door.refuse(),
       'is slow': () => door.delay(random.between(300, 1_200)),
       'delays answers beyond the timeout': () => door.delay(random.between(2_200, 3_500)),
       'cuts before the request has come': () => door.reset('before'),
@@ -129,18 +150,22 @@ export class RandomFaults {
       'cuts in the middle of an answer': () => door.reset('after', { bytes: random.between(1, 60) }),
       'swallows everything': () => door.blackhole(),
     };
-    return Object.entries(kinds).map(([what, begin]) => ({
+    const fault = (what: string, begin: () => Promise<void> | void, hits: () => Promise<number>): Fault => ({
       name: `the network ${what}`,
       run: async () => {
-        const before = door.hits;
+        const before = await hits();
         await begin();
-        // Of connects that are refused the door knows nothing.
-        await metWithin(() => door.hits > before);
+        await metWithin(async () => (await hits()) > before);
         await pause(random.between(500, 3_000));
         await door.heal();
-        return door.hits - before;
+        return (await hits()) - before;
       },
-    }));
+    });
+    return [
+      // Of connects that are refused the door knows nothing.
+      fault('refuses connections', () => door.refuse(), refused),
+      ...Object.entries(kinds).map(([what, begin]) => fault(what, begin, () => Promise.resolve(door.hits))),
+    ];
   }
 
   private inTheMachines(random: Seeded): Fault[] {

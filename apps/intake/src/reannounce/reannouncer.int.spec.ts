@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import pg from 'pg';
 import { headers, LeadResolvedEvent, topics } from '#contracts';
 import { BrokersUnavailable } from '#messaging';
-import { type Database, type InternalClient, InternalUnavailable } from '#runtime';
+import { type Database, type InternalClient, InternalRefused, InternalUnavailable } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, codec, openIntakeDatabase, silent, site, submission } from '../../test/fixture.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
@@ -24,6 +24,9 @@ let blocked: string[] = [];
 let unknown: string[] = [];
 /** By the owner's clock no deadline has passed. */
 let early = false;
+/** Event id that its owner does not take, and the status that it refuses a request with that has it; undefined: it says so per item. */
+let refused: string | undefined;
+let refusal: number | undefined;
 /** What was handed over past its deadline. */
 let handedOver: Record<string, unknown>[] = [];
 
@@ -38,9 +41,11 @@ const answers: Record<string, (items: { event_id: string; destination: string }[
         .map((one) => ({ destination: one.slice(event_id.length + 1), state: 'pending', as_of: '', operations: [], complete: true })),
     })),
   '/internal/v1/deliveries:expire': (items) => {
+    if (refusal !== undefined && items.some(({ event_id }) => event_id === refused)) throw new InternalRefused('refused', refusal);
     handedOver.push(...items.map((item) => ({ ...item })));
     return items.map(({ event_id, destination }) => {
       if (unknown.includes(destination)) return { event_id, destination, result: 'unknown_destination' };
+      if (refused === event_id) return { event_id, destination, result: 'refused' };
       if (early) return { event_id, destination, result: 'early' };
       owned.push(`${event_id} ${destination}`);
       return { event_id, destination, result: 'expired' };
@@ -95,6 +100,7 @@ beforeEach(async () => {
   blocked = [];
   unknown = [];
   early = false;
+  [refused, refusal] = [undefined, undefined];
   handedOver = [];
   await owner.query('truncate intake.delivery, intake.outbox, intake.destination_pause');
   await passes('0 seconds');
@@ -282,6 +288,31 @@ describe('a lead that nobody claimed before its deadline', () => {
       event: record?.value.toString('base64'),
       traceparent: expect.any(String),
     });
+  });
+
+  it.each([
+    ['says so of the item', undefined],
+    ['refuses the whole request', 422],
+    ['finds the request too large', 413],
+  ])('holds up no other where its owner does not take it and %s', async (_, status) => {
+    const ids = [];
+    for (let count = 0; count < 5; count++) ids.push(await newLead());
+    [refused, refusal] = [ids[2], status];
+    const young = await newLead();
+    await owner.query(`update intake.delivery set deadline_at = deadline_at + interval '1 day' where event_id = $1`, [young]);
+    await passes('4 hours 1 minute');
+    await reannouncer.sweep();
+    expect(await recordsOf(young)).toHaveLength(2);
+    const { rows } = await owner.query<{ event_id: string }>('select event_id from intake.delivery where claimed_at is null');
+    expect(new Set(rows.map(({ event_id }) => event_id))).toEqual(new Set([refused, young]));
+  });
+
+  it('is not handed over piece by piece to an owner that refuses us', async () => {
+    [refused, refusal] = [await newLead(), 403];
+    await newLead();
+    await passes('4 hours 1 minute');
+    await expect(reannouncer.sweep()).rejects.toThrow(InternalRefused);
+    expect(handedOver).toEqual([]);
   });
 
   it('is handed over again while the clock of its owner is behind', async () => {

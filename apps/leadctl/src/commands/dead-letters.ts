@@ -90,13 +90,33 @@ export interface Approval {
   batch_id?: string;
   approved: number;
   deadline_at?: string;
-  items: { event_id: string; destination: string; verdict: string }[];
+  items: { event_id: string; destination: string; verdict: string; reason?: string }[];
 }
 
 /** The batch, then a verdict per item. */
 export function approvalLines({ batch_id, approved, deadline_at, items }: Approval): Line[] {
   const batch = batch_id === undefined ? [] : [{ what: `batch ${batch_id}`, result: `${approved} approved, new deadline ${deadline_at}` }];
-  return [...batch, ...items.map(({ event_id, destination, verdict }) => ({ what: `${event_id} ${destination}`, result: verdict }))];
+  return [...batch, ...items.map((item) => ({ what: `${item.event_id} ${item.destination}`, result: verdictOf(item) }))];
+}
+
+const verdictOf = ({ verdict, reason }: Approval['items'][number]): string => (reason === undefined ? verdict : `${verdict}: ${reason}`);
+
+export interface Dismissal {
+  dismissed: boolean;
+  outcome: string;
+}
+
+/** What became of the letter, or why it stays as it is. */
+export function dismissalLine(id: string, { dismissed, outcome }: Dismissal): Line {
+  const words: Readonly<Record<string, string>> = {
+    dismissed: 'dismissed',
+    row_gone: 'closed: the service has no row of its delivery any more',
+    destination_removed: 'closed: its destination is not in the site file any more',
+    delivery_decides: 'nothing was changed: it closes by what becomes of its delivery',
+    closed_before: 'nothing was changed: it was closed before',
+    unknown_letter: 'nothing was changed: there is no such dead letter',
+  };
+  return { what: `dead letter ${id}`, result: words[outcome] ?? (dismissed ? 'dismissed' : 'nothing was changed') };
 }
 
 export interface Batch {

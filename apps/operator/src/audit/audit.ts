@@ -10,7 +10,7 @@ export interface AuditEntry {
   action: string;
   /** Whose leads it was about; absent: of none or of several. Only people of that organization see the entry. */
   organization?: string | null;
-  /** What it was about: names, ids, references and the reason given. Never personal data. */
+  /** What it was about: names, ids, references, and the reason as it was typed. Never personal data. */
   subject: object;
 }
 

@@ -53,7 +53,7 @@ beforeEach(async () => {
   tools = {
     db,
     owners: new Map([['crm-writer', owner]]),
-    site: { policies },
+    site: { policies, destinations: { crm: {} }, channels: { sales: {} } } as never,
     privateKey: asJwk(privateKey),
     relayWake: () => {
       woken += 1;
@@ -182,6 +182,24 @@ describe('an approval', () => {
     expect(await outbox()).toEqual([]);
     expect(await sql('SELECT FROM replay_batch')).toEqual([]);
   });
+
+  it.each([
+    ['crm-writer', 'erp', 'destination erp is not in the site file any more'],
+    ['notifier', 'lead/support/0f0f/lead_delivered', 'channel support is not in the site file any more'],
+    ['intake', 'unrouted', 'the lead has no route'],
+    ['intake', 'erp', 'destination erp is not in the site file any more'],
+  ])(
+    'of a letter of %s for %s is refused, says why, and puts nothing on a topic that nobody reads',
+    async (service, destination, reason) => {
+      const { lead } = await dead();
+      await sql('UPDATE dead_letter SET service = $1, destination = $2', [service, destination]);
+      owner.add({ ...historyOf(lead), destination });
+      tools = { ...tools, owners: new Map([...['crm-writer', 'notifier'].map((name) => [name, owner] as const)]) };
+      const approval = await approve({ select: { event_ids: [lead.event_id] } });
+      expect(approval).toEqual({ approved: 0, items: [{ event_id: lead.event_id, destination, verdict: 'not_replayable', reason }] });
+      expect(await outbox()).toEqual([]);
+    },
+  );
 
   it('finds the oldest among many thousand open letters', async () => {
     const { lead } = await dead({ submitted_at: new Date(Date.now() - 5 * 3_600_000) });

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { JWK } from 'jose';
 import { z } from 'zod';
-import { headers } from '#contracts';
-import { type DeliveryStateItem, type Permit, signPermit } from '#delivery';
+import { headers, longestDeadlineMs, unrouted } from '#contracts';
+import { type DeliveryStateItem, type Permit, reasonText, signPermit } from '#delivery';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import { type Database, duration, type Logger, metrics, type Site } from '#runtime';
 import { audit } from '../audit/audit.js';
-import { replayTopicOf } from '../dead-letters/sources.js';
+import { missingFromSite, replayTopicOf } from '../dead-letters/sources.js';
 import { groupBy } from '../group-by.js';
 import type { OwnerApi } from '../owners/owner-api.js';
 import { type CandidateRow, findCandidates } from './candidates.js';
-import { type ItemVerdict, judgeCandidate } from './judge-candidate.js';
+import { type Candidate, type ItemVerdict, judgeCandidate } from './judge-candidate.js';
 import { insertBatch, insertItems, type NewItem } from './store-batch.js';
 
 /** Where one person works alone, a batch is small enough to be looked through. */
@@ -28,10 +28,10 @@ const selection = z
 
 export const approveRequest = z.strictObject({
   approver: z.string().trim().min(1).max(100),
-  reason: z.string().trim().max(500).optional(),
+  reason: reasonText.optional(),
   /** From now on; the old deadline is kept beside it. */
-  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= 24 * 3_600_000, {
-    params: { problem: 'is no useful deadline', fix: 'Write 1s to 24h' },
+  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= longestDeadlineMs, {
+    params: { problem: 'is no useful deadline', fix: `Write 1s to ${longestDeadlineMs / 3_600_000}h` },
   }),
   select: selection,
   max: z.number().int().min(1).max(largestBatch).default(largestBatch),
@@ -42,6 +42,8 @@ export interface ApprovedItem {
   event_id: string;
   destination: string;
   verdict: ItemVerdict;
+  /** Of `not_replayable`: what is in the way. */
+  reason?: string;
   item_id?: string;
 }
 
@@ -57,7 +59,7 @@ export interface Approval {
 export interface ApproveTools {
   db: Database;
   owners: ReadonlyMap<string, OwnerApi>;
-  site: Pick<Site, 'policies'>;
+  site: Pick<Site, 'policies' | 'destinations' | 'channels'>;
   privateKey: JWK;
   relayWake: () => void;
   logger: Logger;
@@ -67,6 +69,7 @@ interface Judged {
   row: CandidateRow;
   delivery?: DeliveryStateItem;
   verdict: ItemVerdict;
+  reason?: string;
 }
 
 /**
@@ -91,21 +94,19 @@ export async function approveItems(tools: ApproveTools, request: ApproveRequest,
   return {
     ...(stored.size > 0 && { batch_id: batch.batchId, not_after: batch.notAfter.toISOString(), deadline_at: deadlineAt.toISOString() }),
     approved: stored.size,
-    items: judged.map(({ row, verdict }) =>
+    items: judged.map((one) =>
       answerOf(
-        row,
-        verdict,
-        items.find(({ deadLetterId }) => deadLetterId === row.dead_letter_id),
+        one,
+        items.find(({ deadLetterId }) => deadLetterId === one.row.dead_letter_id),
         stored,
       ),
     ),
   };
 }
 
-// eslint-disable-next-line @typescript-eslint/max-params -- one line of the answer
-function answerOf(row: CandidateRow, verdict: ItemVerdict, item: NewItem | undefined, stored: ReadonlySet<string>): ApprovedItem {
+function answerOf({ row, verdict, reason }: Judged, item: NewItem | undefined, stored: ReadonlySet<string>): ApprovedItem {
   const { event_id, destination } = row;
-  if (item === undefined) return { event_id, destination, verdict };
+  if (item === undefined) return { event_id, destination, verdict, ...(reason !== undefined && { reason }) };
   // Somebody else's approval came between the look and the write.
   return stored.has(item.itemId)
     ? { event_id, destination, verdict, item_id: item.itemId }
@@ -118,19 +119,28 @@ async function judgeAll({ owners, site }: ApproveTools, rows: readonly Candidate
     const deliveries = await owners.get(service)?.states(own.map(({ event_id, destination }) => ({ event_id, destination })));
     for (const [index, row] of own.entries()) {
       const delivery = deliveries?.[index];
-      judged.push({ row, delivery, verdict: judgeCandidate(candidateOf(row, site), delivery, now) });
+      const reason = whyNotReplayable(row, site);
+      const verdict = judgeCandidate({ ...candidateOf(row, site), replayable: reason === undefined }, delivery, now);
+      judged.push({ row, delivery, verdict, reason });
     }
   }
   return judged;
 }
 
-function candidateOf(row: CandidateRow, { policies }: Pick<Site, 'policies'>) {
+/** A record on a topic that nobody reads would look like an approval and be none. */
+function whyNotReplayable({ service, destination }: CandidateRow, site: ApproveTools['site']): string | undefined {
+  if (destination === unrouted) return 'the lead has no route';
+  const missing = missingFromSite(site, service, destination);
+  if (missing !== undefined) return `${missing} is not in the site file any more`;
+  return replayTopicOf(service, destination) === undefined ? `${service} takes no approved items` : undefined;
+}
+
+function candidateOf(row: CandidateRow, { policies }: Pick<Site, 'policies'>): Omit<Candidate, 'replayable'> {
   const policy = (row.policy === null ? undefined : policies[row.policy]) ?? policies.default;
   return {
     submittedAt: row.submitted_at ?? undefined,
     deadlineAt: row.deadline_at ?? undefined,
     hasRecord: row.event !== null,
-    replayable: replayTopicOf(row.service, row.destination) !== undefined,
     hasOpenItem: row.has_open_item,
     maxAgeMs: policy.maxAgeMs,
   };

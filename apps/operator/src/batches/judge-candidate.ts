@@ -18,8 +18,9 @@ type Current = Pick<DeliveryStateItem, 'state' | 'deadline_at' | 'operations'>;
 export interface Candidate {
   submittedAt?: Date;
   deadlineAt?: Date;
-  /** The record's bytes are here, and there is a topic for them. */
+  /** The record's bytes are here. */
   hasRecord: boolean;
+  /** There is a topic for it that somebody reads. */
   replayable: boolean;
   hasOpenItem: boolean;
   /** By the lead's policy. */

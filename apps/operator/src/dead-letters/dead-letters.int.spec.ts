@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { failurePolicies, headers, LeadAcceptedEvent } from '#contracts';
 import type { ConsumedRecord, Receipt, Received } from '#messaging';
-import { type Database, newEventId } from '#runtime';
+import { type Database, InternalUnavailable, metrics, newEventId } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import {
   codec,
@@ -35,7 +35,7 @@ let paused: string[];
 let failures: unknown[];
 
 const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
-const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } } } as never;
+const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } }, channels: { sales: {} } } as never;
 
 beforeAll(async () => {
   database = await testDatabase('operator_letters');
@@ -201,6 +201,27 @@ describe('a dead letter', () => {
     ]);
   });
 
+  it.each([
+    ['that can be read', (record: ConsumedRecord) => record],
+    ['that cannot be read', (record: ConsumedRecord) => ({ ...record, value: Buffer.from('no event') })],
+  ])('of each destination that was taken out of the site file is a row of its own, with a record %s', async (_, made) => {
+    const lead = leadAccepted({ destinations: ['crm-one', 'crm-two'] });
+    const letter = (destination: string, offset: bigint) => {
+      const texts = deadLetterHeaders(lead, {
+        [headers.destinations]: destination,
+        [headers.errorClass]: 'routing',
+        [headers.errorCode]: 'unknown_destination',
+        [headers.errorRef]: `lead:${lead.lead_ref}`,
+      });
+      return made(deadRecord(lead, { topic: 'leads.intake.dlq', headers: texts, offset }));
+    };
+    await stored(letter('crm-one', 1n), letter('crm-two', 2n), letter('crm-one', 3n));
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([
+      { destination: 'crm-one', service: 'intake', code: 'unknown_destination', lead_ref: lead.lead_ref },
+      { destination: 'crm-two', service: 'intake', code: 'unknown_destination', lead_ref: lead.lead_ref },
+    ]);
+  });
+
   it('with header values that nobody should send is stored all the same', async () => {
     const lead = leadAccepted();
     const texts = deadLetterHeaders(lead, {
@@ -323,6 +344,63 @@ describe('the check of what owners have unresolved', () => {
     expect(owner.asked.histories).toBe(asked);
   });
 
+  it.each([1, 2, 500])('passes by one that its owner cannot give, pages of %s, and comes back to it', async (pageSize) => {
+    const leads = Array.from({ length: 5 }, () => leadAccepted());
+    owner.pageSize = pageSize;
+    for (const lead of leads) {
+      owner.add(historyOf(lead));
+      unresolved(lead);
+    }
+    const broken = leads[1]?.event_id ?? '';
+    owner.unanswerable.add(broken);
+    const { check, time } = rig();
+    const lettersOf = async () => {
+      const found = await Promise.all(leads.map(async ({ event_id }) => (await showLetters(db, event_id)).items.length));
+      return found.join('');
+    };
+    await check.run();
+    time.elapsedMs = 30_000;
+    await check.run();
+    expect(await lettersOf()).toBe('10111');
+    owner.unanswerable.clear();
+    await check.run();
+    expect(await lettersOf()).toBe('11111');
+  });
+
+  it('passes by however many its owner cannot give', async () => {
+    const leads = Array.from({ length: 20 }, () => leadAccepted());
+    for (const lead of leads) {
+      owner.add(historyOf(lead));
+      unresolved(lead);
+    }
+    for (const { event_id } of leads.slice(0, 18)) owner.unanswerable.add(event_id);
+    const { check, time } = rig();
+    await check.run();
+    time.elapsedMs = 30_000;
+    for (let round = 0; round < 5; round += 1) await check.run();
+    for (const { event_id } of leads.slice(18)) expect((await showLetters(db, event_id)).items).toHaveLength(1);
+  });
+
+  it('counts as done only once nothing is lacking', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    unresolved(lead);
+    owner.unanswerable.add(lead.event_id);
+    metrics.deadLetterCheckedAt.set({ service: 'crm-writer' }, 0);
+    const checkedAt = async () =>
+      (await metrics.deadLetterCheckedAt.get()).values.find(({ labels }) => labels.service === 'crm-writer')?.value;
+    const { check, time } = rig();
+    time.elapsedMs = 1;
+    await check.run();
+    metrics.deadLetterCheckedAt.set({ service: 'crm-writer' }, 0);
+    time.elapsedMs = 60_000;
+    await check.run();
+    expect(await checkedAt()).toBe(0);
+    owner.unanswerable.clear();
+    await check.run();
+    expect(await checkedAt()).toBeGreaterThan(0);
+  });
+
   it('waits for an owner that is down', async () => {
     owner.down = true;
     const { check } = rig();
@@ -331,6 +409,15 @@ describe('the check of what owners have unresolved', () => {
 });
 
 describe('an open letter', () => {
+  const tools = () => ({ db, site, owners: new Map([...['crm-writer', 'notifier'].map((name) => [name, owner] as const)]) });
+  const idOf = async (lead: ReturnType<typeof leadAccepted>) => String((await showLetters(db, lead.event_id)).items[0]?.dead_letter_id);
+  const dismiss = async (lead: ReturnType<typeof leadAccepted>) =>
+    dismissLetter(tools(), { dead_letter_id: await idOf(lead), by: 'ada', reason: 'handed over' }, 'leadctl');
+  const auditOf = async (lead: ReturnType<typeof leadAccepted>) => {
+    const text = "SELECT subject FROM audit WHERE subject ->> 'dead_letter_id' = $1 ORDER BY audit_id";
+    return (await sql<{ subject: object }>(text, [await idOf(lead)])).map(({ subject }) => subject);
+  };
+
   it.each([
     ['delivered', 'delivered', {}],
     ['discarded', 'discarded', {}],
@@ -358,14 +445,66 @@ describe('an open letter', () => {
     );
     owner.add(historyOf(unowned, { state: 'delivered' }));
     await followLetters(db, new Map([['crm-writer', owner]]), silent);
-    const dismissed: boolean[] = [];
-    for (const lead of [unrouted, unowned, own]) {
-      const [letter] = (await showLetters(db, lead.event_id)).items;
-      const request = { dead_letter_id: String(letter?.dead_letter_id), by: 'ada', reason: 'handed over' };
-      dismissed.push(await dismissLetter(db, request, 'leadctl'));
-    }
-    expect(dismissed).toEqual([true, true, false]);
+    const outcomes: string[] = [];
+    for (const lead of [unrouted, unowned, own]) outcomes.push((await dismiss(lead)).outcome);
+    expect(outcomes).toEqual(['dismissed', 'dismissed', 'delivery_decides']);
     expect((await showLetters(db, unrouted.event_id)).items).toMatchObject([{ state: 'closed', closed_as: 'dismissed' }]);
+    expect(await dismiss(unrouted)).toEqual({ dismissed: false, outcome: 'closed_before' });
+    const unknown = { dead_letter_id: newEventId(), by: 'ada', reason: 'handed over' };
+    expect(await dismissLetter(tools(), unknown, 'leadctl')).toEqual({ dismissed: false, outcome: 'unknown_letter' });
+  });
+
+  it('whose delivery its owner has deleted is closed by a person, and the audit says so', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    await stored(deadRecord(lead));
+    expect(await dismiss(lead)).toEqual({ dismissed: false, outcome: 'delivery_decides' });
+    owner.known.clear();
+    expect(await dismiss(lead)).toEqual({ dismissed: true, outcome: 'row_gone' });
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ state: 'closed', closed_as: 'row_gone' }]);
+    expect(await auditOf(lead)).toMatchObject([
+      { dismissed: false, outcome: 'delivery_decides', delivery_state: 'dead' },
+      { dismissed: true, outcome: 'row_gone', reason: 'handed over' },
+    ]);
+  });
+
+  it.each([
+    ['dead', 'destination_removed'],
+    ['expired', 'destination_removed'],
+    ['uncertain', 'destination_removed'],
+    ['waiting', 'delivery_decides'],
+    ['in_flight', 'delivery_decides'],
+  ] as const)('of a destination that was removed, with its delivery %s, comes to %s', async (state, outcome) => {
+    const lead = leadAccepted();
+    owner.add({ ...historyOf(lead, { state }), destination: 'erp' });
+    await stored(deadRecord(lead, { topic: 'lead.accepted.crm-writer.erp.dlq' }));
+    expect(await dismiss(lead)).toMatchObject({ outcome });
+    expect(await auditOf(lead)).toMatchObject([{ outcome, delivery_state: state }]);
+  });
+
+  it('about a notification is for a person once its channel was removed', async () => {
+    const [gone, there] = [leadAccepted(), leadAccepted()];
+    for (const [lead, channel] of [
+      [gone, 'support'],
+      [there, 'sales'],
+    ] as const) {
+      const destination = `lead/${channel}/0f0f/lead_delivered`;
+      owner.add({ ...historyOf(lead), destination });
+      owner.add(historyOf(lead));
+      await stored(deadRecord(lead));
+      await sql("UPDATE dead_letter SET service = 'notifier', destination = $2 WHERE event_id = $1", [lead.event_id, destination]);
+    }
+    expect(await dismiss(gone)).toEqual({ dismissed: true, outcome: 'destination_removed' });
+    expect(await dismiss(there)).toEqual({ dismissed: false, outcome: 'delivery_decides' });
+  });
+
+  it('stays open while its owner cannot be asked', async () => {
+    const lead = leadAccepted();
+    owner.add(historyOf(lead));
+    await stored(deadRecord(lead));
+    owner.down = true;
+    await expect(dismiss(lead)).rejects.toBeInstanceOf(InternalUnavailable);
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ state: 'open' }]);
   });
 
   it('is never deleted; a closed one is, once its time is over', async () => {

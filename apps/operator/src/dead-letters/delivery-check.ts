@@ -23,6 +23,8 @@ export interface DeliveryCheckOptions {
 
 /** Pages of one owner per run: the next run goes on from there. */
 const pagesPerRun = 10;
+/** Letters of one page that may fail before the rest of it is left to the next round. */
+const failuresPerPage = 5;
 
 const knownSql = 'SELECT identity FROM dead_letter WHERE identity = ANY ($1::text[])';
 
@@ -34,10 +36,14 @@ export class DeliveryCheck {
   private readonly cursors = new Map<string, string | undefined>();
   /** By identity: since when it is missed. */
   private readonly missedSince = new Map<string, number>();
+  /** Identities that could not be fetched. */
+  private readonly unfetched = new Set<string>();
+  /** Services of which something could not be fetched since their first page: they do not count as checked. */
+  private readonly lacking = new Set<string>();
 
   constructor(private readonly options: DeliveryCheckOptions) {}
 
-  /** One run over the owners; one that does not answer does not hold up the others. Rejects with DatabaseUnavailable alone. */
+  /** One run over the owners; one that does not answer does not hold up the others. Never rejects: what failed is logged and done again. */
   async run(): Promise<void> {
     const { owners, logger } = this.options;
     for (const [service, owner] of owners) {
@@ -53,10 +59,11 @@ export class DeliveryCheck {
     for (let page = 0; page < pagesPerRun; page += 1) {
       const { items, next } = await owner.unresolved(this.cursors.get(service));
       const late = await this.missing(items);
-      if (late.length > 0) await this.fetch(service, owner, late);
+      if (late.length > 0 && !(await this.fetch(service, owner, late))) this.lacking.add(service);
+      // Also past a page with one that cannot be fetched: it comes again when all pages were read.
       this.cursors.set(service, next);
       if (next === undefined) {
-        metrics.deadLetterCheckedAt.set({ service }, Date.now() / 1_000);
+        if (!this.lacking.delete(service)) metrics.deadLetterCheckedAt.set({ service }, Date.now() / 1_000);
         return;
       }
     }
@@ -72,6 +79,7 @@ export class DeliveryCheck {
       const identity = identities[index] as string;
       if (known.has(identity)) {
         this.missedSince.delete(identity);
+        this.unfetched.delete(identity);
         return false;
       }
       const since = this.missedSince.get(identity) ?? elapsedMs();
@@ -80,7 +88,35 @@ export class DeliveryCheck {
     });
   }
 
-  private async fetch(service: OwningService, owner: OwnerApi, late: readonly UnresolvedItem[]): Promise<void> {
+  /** Fetches all at once, else one by one, so that one that cannot be fetched keeps back no other. True: all of them stand. */
+  private async fetch(service: OwningService, owner: OwnerApi, late: readonly UnresolvedItem[]): Promise<boolean> {
+    try {
+      await this.fetchNow(service, owner, late);
+      return true;
+    } catch (err) {
+      this.options.logger.warn({ err, component: service, count: late.length }, 'Missing dead letters could not be fetched together');
+    }
+    let failed = 0;
+    // Those that failed before come last: however many they are, the others have their turn.
+    const order = late.toSorted(
+      (one, other) => Number(this.unfetched.has(identityOf(one))) - Number(this.unfetched.has(identityOf(other))),
+    );
+    for (const item of order) {
+      try {
+        await this.fetchNow(service, owner, [item]);
+      } catch (err) {
+        failed += 1;
+        this.unfetched.add(identityOf(item));
+        const { event_id, destination } = item;
+        this.options.logger.error({ err, component: service, event_id, destination }, 'A missing dead letter could not be fetched');
+        // By then it is rather the owner than the letters.
+        if (failed >= failuresPerPage) break;
+      }
+    }
+    return failed === 0;
+  }
+
+  private async fetchNow(service: OwningService, owner: OwnerApi, late: readonly UnresolvedItem[]): Promise<void> {
     const { db, site, logger } = this.options;
     const histories = await owner.histories(late.map(nameOf), true);
     const letters: Letter[] = [];
@@ -92,7 +128,10 @@ export class DeliveryCheck {
     const stored = await storeLetters(db, letters);
     countStored(stored);
     metrics.deadLettersRecovered.inc({ service }, stored.length);
-    for (const { identity } of letters) this.missedSince.delete(identity);
+    for (const { identity } of letters) {
+      this.missedSince.delete(identity);
+      this.unfetched.delete(identity);
+    }
     logger.warn({ component: service, count: stored.length }, 'Dead letters that never arrived were fetched from their owner');
   }
 

@@ -54,13 +54,16 @@ export function readLetter(record: ConsumedRecord, source: DeadLetterSource, eve
   return { ...letter, identity: identityOf(letter, at) };
 }
 
-/** A record that could not be read is known by where it lay first; a lead that was refused by its sealed original. */
+/**
+ * A record that could not be read is known by where it lay first; a lead that was refused by its sealed original. A lead may have a letter for
+ * each destination that was taken away from it.
+ */
 function identityOf(letter: Omit<Letter, 'identity'>, at: Coordinates): string {
   const { eventId, destination, class: failure, deadlineAt, reference } = letter;
   if (letter.event !== undefined && eventId !== undefined && destination !== undefined) {
     return deliveryIdentity({ eventId, destination, class: failure, deadlineAt });
   }
-  if (reference !== undefined) return `reference:${reference}`;
+  if (reference !== undefined) return destination === undefined ? `reference:${reference}` : `reference:${reference}:${destination}`;
   const { topic, partition, offset } = letter.origin ?? at;
   return `record:${topic}:${partition}:${offset}:${failure}`;
 }
@@ -70,7 +73,8 @@ function destinationOf(
   { failure, named, hasEvent }: { failure: string; named: string | undefined; hasEvent: boolean },
 ): string | undefined {
   if (source.destination !== undefined) return source.destination;
-  if (source.service === 'intake') return failure === 'routing' ? unrouted : undefined;
+  // Intake has two kinds of leads that go nowhere: without a route, and with a destination that nobody knows any more, which is named.
+  if (source.service === 'intake') return failure === 'routing' ? (named ?? unrouted) : undefined;
   // Of a record that could not be read the header is the one it came with, which names destinations of the lead.
   return hasEvent ? named : undefined;
 }

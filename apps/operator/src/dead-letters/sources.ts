@@ -1,4 +1,13 @@
-import { dlqTopic, type EventDescriptor, groups, LeadAcceptedEvent, LeadResolvedEvent, replayTopic, topics } from '#contracts';
+import {
+  dlqTopic,
+  type EventDescriptor,
+  groups,
+  LeadAcceptedEvent,
+  LeadResolvedEvent,
+  parseNotificationName,
+  replayTopic,
+  topics,
+} from '#contracts';
 import type { Site } from '#runtime';
 import type { OwningService } from './letter.js';
 
@@ -39,6 +48,20 @@ export function deadLetterSources(destinations: readonly string[]): ReadonlyMap<
 export function replayTopicOf(service: OwningService, destination: string): string | undefined {
   if (service === 'crm-writer') return replayTopic(topics.leadAccepted, groups.crmWriter(destination));
   return service === 'notifier' ? replayTopic(topics.leadResolved, groups.notifier) : undefined;
+}
+
+/**
+ * What a delivery needs and the site file does not have any more, in words: its destination, or the channel of a notification. Nobody reads
+ * what is sent to it, and its owner takes no command for it. Undefined where all is there.
+ */
+export function missingFromSite(
+  site: Pick<Site, 'destinations' | 'channels'>,
+  service: OwningService,
+  destination: string,
+): string | undefined {
+  if (service !== 'notifier') return Object.hasOwn(site.destinations, destination) ? undefined : `destination ${destination}`;
+  const channel = parseNotificationName(destination)?.channel ?? destination;
+  return Object.hasOwn(site.channels, channel) ? undefined : `channel ${channel}`;
 }
 
 /** Address that a destination is called at, without credentials or query; undefined for one that is not configured any more. */

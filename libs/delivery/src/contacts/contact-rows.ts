@@ -12,11 +12,16 @@ export interface TakenRow {
   fields: Record<string, string>;
 }
 
-const columns: readonly Column<ContactWrite>[] = [
+/** A write with the hold that it is to have. */
+export interface HoldingWrite extends ContactWrite {
+  holdId: string;
+}
+
+const columns: readonly Column<HoldingWrite>[] = [
   ['person_key', 'text', (write) => write.personKey],
   ['destination', 'text', (write) => write.destination],
   ['operation_key', 'text', (write) => write.operationKey],
-  ['attempt_id', 'uuid', (write) => write.attemptId],
+  ['hold_id', 'uuid', (write) => write.holdId],
   ['fields', 'jsonb', ranked],
 ];
 const input = unnestColumns('i', columns);
@@ -38,15 +43,15 @@ export const mergedFields = `(SELECT coalesce(jsonb_object_agg(name, rank), '{}'
 
 /** Makes rows that are free, or ours already, ours: one per person and destination. Judges by the row alone, so one statement is enough. */
 const takeFreeSql = `
-INSERT INTO contact_state AS c (person_key, destination, owner_key, owner_attempt_id, owner_fields, updated_at)
-SELECT person_key, destination, operation_key, attempt_id, fields, clock_now() FROM ${input} ORDER BY position
+INSERT INTO contact_state AS c (person_key, destination, owner_key, owner_hold_id, owner_fields, updated_at)
+SELECT person_key, destination, operation_key, hold_id, fields, clock_now() FROM ${input} ORDER BY position
 ON CONFLICT (person_key, destination) DO UPDATE
-SET owner_key = excluded.owner_key, owner_attempt_id = excluded.owner_attempt_id, owner_fields = excluded.owner_fields,
+SET owner_key = excluded.owner_key, owner_hold_id = excluded.owner_hold_id, owner_fields = excluded.owner_fields,
     updated_at = excluded.updated_at
 WHERE c.owner_key IS NULL OR c.owner_key = excluded.owner_key
 RETURNING c.person_key, c.destination, c.contact_ref, c.fields`;
 
-export function takeFree(db: Database, writes: readonly ContactWrite[]): Promise<TakenRow[]> {
+export function takeFree(db: Database, writes: readonly HoldingWrite[]): Promise<TakenRow[]> {
   return db.sql('contact.take_free', takeFreeSql, columnValues(columns, writes));
 }
 
@@ -98,12 +103,12 @@ const hasSucceeded = `EXISTS (SELECT FROM operation o WHERE o.operation_key = c.
 const takeOverSql = `
 UPDATE contact_state c
 SET contact_ref = coalesce(${succeeded}, c.contact_ref), fields = CASE WHEN ${hasSucceeded} THEN ${mergedFields} ELSE c.fields END,
-    owner_key = i.operation_key, owner_attempt_id = i.attempt_id, owner_fields = i.fields, updated_at = clock_now()
+    owner_key = i.operation_key, owner_hold_id = i.hold_id, owner_fields = i.fields, updated_at = clock_now()
 FROM ${input} WHERE ${person}
 RETURNING c.person_key, c.destination, c.contact_ref, c.fields`;
 
 /** Makes locked rows ours, with what their owners left in them. */
-export function takeOver(tx: Tx, writes: readonly ContactWrite[]): Promise<TakenRow[]> {
+export function takeOver(tx: Tx, writes: readonly HoldingWrite[]): Promise<TakenRow[]> {
   return tx.sql('contact.take_over', takeOverSql, columnValues(columns, writes));
 }
 

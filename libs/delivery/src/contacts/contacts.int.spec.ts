@@ -61,7 +61,6 @@ describe('contacts', () => {
       eventId,
       destination: 'crm',
       operationKey: `${eventId}:crm:contact`,
-      attemptId: crypto.randomUUID(),
       personKey,
       submittedAt,
       fields,
@@ -71,7 +70,7 @@ describe('contacts', () => {
       `INSERT INTO delivery (event_id, destination, state, attempt_id, submitted_at, deadline_at, claimed_at, updated_at, test, lead_ref,
          operation_keys, record_key, event, traceparent)
        VALUES ($1, 'crm', 'in_flight', $2, $3, now() + interval '4 h', now(), now(), false, 'L-1', ARRAY[$4], $5, 'event', 'trace')`,
-      [eventId, write.attemptId, submittedAt, write.operationKey, Buffer.from(personKey)],
+      [eventId, crypto.randomUUID(), submittedAt, write.operationKey, Buffer.from(personKey)],
     );
     await db.sql(
       'spec.operation',
@@ -97,6 +96,13 @@ describe('contacts', () => {
     );
   }
 
+  /** The hold that an operation gets of a row that it may have. */
+  async function held(write: ContactWrite): Promise<string> {
+    const lock = await contacts.acquire(write);
+    if (lock.kind === 'busy') throw new Error("the row is another's");
+    return lock.holdId;
+  }
+
   const rowOf = async (): Promise<Record<string, unknown> | undefined> =>
     (await db.sql<Record<string, unknown>>('spec.row', 'SELECT * FROM contact_state', []))[0];
   const settled = async (write: ContactWrite, options?: SettleOptions): Promise<void> => {
@@ -107,11 +113,11 @@ describe('contacts', () => {
 
   it('makes the second lead of a person wait until the first has ended, then tells it the reference', async () => {
     const [first, second] = [await claimed(0), await claimed(50)];
-    expect(await contacts.acquire(first)).toEqual({ kind: 'ours', ref: undefined, newer: [] });
+    expect(await contacts.acquire(first)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: undefined, newer: [] });
     expect(await other.acquire(second)).toEqual({ kind: 'busy', waitMs: expect.any(Number) });
     await recorded(first, 'succeeded', { ref: 'c-1' });
     await settled(first);
-    expect(await other.acquire(second)).toEqual({ kind: 'ours', ref: 'c-1', newer: [] });
+    expect(await other.acquire(second)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: 'c-1', newer: [] });
   });
 
   it('gives the row to one of fifty that come at once, in two processes', async () => {
@@ -134,14 +140,14 @@ describe('contacts', () => {
     const [first, second] = [await claimed(1_000), await claimed(0)];
     await contacts.acquire(first);
     await recorded(first, 'succeeded', { ref: 'c-1' });
-    expect(await other.acquire(second)).toEqual({ kind: 'ours', ref: 'c-1', newer: ['name', 'email'] });
+    expect(await other.acquire(second)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: 'c-1', newer: ['name', 'email'] });
   });
 
   it.each(['dead', 'expired', 'discarded', 'erased'] as const)('is free once its owner is %s, and keeps nothing of it', async (state) => {
     const [first, second] = [await claimed(1_000), await claimed(0)];
     await contacts.acquire(first);
     await recorded(first, state, { ref: 'not-proved' });
-    expect(await other.acquire(second)).toEqual({ kind: 'ours', ref: undefined, newer: [] });
+    expect(await other.acquire(second)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: undefined, newer: [] });
   });
 
   it.each(['uncertain', 'waiting', 'pending', 'held', 'in_flight'] as const)(
@@ -153,26 +159,27 @@ describe('contacts', () => {
       contacts.settle(first);
       await delay(100);
       expect((await other.acquire(second)).kind).toBe('busy');
-      expect((await other.acquire({ ...first, attemptId: crypto.randomUUID() })).kind).toBe('ours');
+      expect((await other.acquire(first)).kind).toBe('ours');
     },
   );
 
   it('is freed by an owner that waits after a call that provably did nothing', async () => {
     const [first, second] = [await claimed(0), await claimed(50)];
-    await contacts.acquire(first);
+    const notSentUnder = await held(first);
     await recorded(first, 'waiting');
-    await settled(first, { notSent: true });
+    await settled(first, { notSentUnder });
     expect((await other.acquire(second)).kind).toBe('ours');
     expect((await contacts.acquire(first)).kind).toBe('busy');
   });
 
-  it('is not freed by what an earlier claim of its owner says late', async () => {
+  it('is not freed by what is said late of an earlier hold of its owner', async () => {
     const [first, second] = [await claimed(0), await claimed(50)];
-    await contacts.acquire(first);
-    await contacts.acquire({ ...first, attemptId: crypto.randomUUID() });
-    contacts.settle(first, { notSent: true });
+    const [early, now] = [await held(first), await held(first)];
+    contacts.settle(first, { notSentUnder: early });
     await delay(100);
     expect((await other.acquire(second)).kind).toBe('busy');
+    await settled(first, { notSentUnder: now });
+    expect((await other.acquire(second)).kind).toBe('ours');
   });
 
   it('names the fields that a newer submission wrote, and only those', async () => {
@@ -181,7 +188,7 @@ describe('contacts', () => {
     await recorded(newer, 'succeeded', { ref: 'c-1' });
     await settled(newer);
     const older = await claimed(0, ['name', 'phone']);
-    expect(await contacts.acquire(older)).toEqual({ kind: 'ours', ref: 'c-1', newer: ['name'] });
+    expect(await contacts.acquire(older)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: 'c-1', newer: ['name'] });
     await recorded(older, 'succeeded');
     await settled(older);
     expect(await rowOf()).toMatchObject({ contact_ref: 'c-1' });
@@ -197,10 +204,11 @@ describe('contacts', () => {
     await contacts.acquire(first);
     await recorded(first, 'succeeded', { ref: 'c-1' });
     await settled(first);
-    expect(await contacts.acquire(second)).toEqual({ kind: 'ours', ref: 'c-1', newer: ['name', 'email'] });
+    const lock = await contacts.acquire(second);
+    expect(lock).toEqual({ kind: 'ours', holdId: expect.any(String), ref: 'c-1', newer: ['name', 'email'] });
     await recorded(second, 'waiting');
-    await settled(second, { notSent: true, gone: true });
-    expect(await contacts.acquire(second)).toEqual({ kind: 'ours', ref: undefined, newer: [] });
+    await settled(second, { notSentUnder: 'holdId' in lock ? lock.holdId : undefined, gone: true });
+    expect(await contacts.acquire(second)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: undefined, newer: [] });
   });
 
   it('keeps the reference of what nobody settled, and forgets people after their time, a batch at a time', async () => {

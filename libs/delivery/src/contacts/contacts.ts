@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Coalescer, Database, Logger } from '#runtime';
 import { DatabaseAway } from '../sql/database-away.js';
 import { Stopped } from '../sql/errors.js';
 import { sqlBatch } from '../sql/sql-batch.js';
 import { busyWaitMs, mustWaitFor, type Owner } from './busy.js';
-import { countWaiting, lockOwners, type TakenRow, takeFree, takeOver } from './contact-rows.js';
+import { countWaiting, type HoldingWrite, lockOwners, type TakenRow, takeFree, takeOver } from './contact-rows.js';
 import { newerFields, rankOf } from './rank.js';
 import { type Settling, settleRows } from './settle-rows.js';
 
@@ -15,12 +16,10 @@ export interface KnownContact {
   newer: readonly string[];
 }
 
-/** Which operation's hold on a person's row is meant. */
+/** Which operation and person's row is meant. */
 export interface SettledWrite {
   destination: string;
   operationKey: string;
-  /** The claim it ran under. */
-  attemptId: string;
   /** Keyed hash of the person: the key of the lead's record, and `person_key` of its payload. */
   personKey: string;
 }
@@ -33,13 +32,19 @@ export interface ContactWrite extends SettledWrite {
   fields: readonly string[];
 }
 
-/** `busy`: another operation of this person may be writing, or may have written. Nothing was sent: wait without an attempt. */
-export type ContactLock = ({ kind: 'ours' } & KnownContact) | { kind: 'busy'; waitMs: number };
+/**
+ * `ours`: held under `holdId`, which is new with each acquisition. `busy`: another operation of this person may be writing, or may have
+ * written. Nothing was sent: wait without an attempt.
+ */
+export type ContactLock = ({ kind: 'ours'; holdId: string } & KnownContact) | { kind: 'busy'; waitMs: number };
 
 export interface SettleOptions {
-  /** No call was made, or its answer proves that nothing was executed: the row is freed though the operation waits for another attempt. */
-  notSent?: boolean;
-  /** The destination has no such record any more: what is known of it is forgotten. Goes with `notSent`. */
+  /**
+   * The hold under which no call was made, or an answer proves that nothing was executed: where it is still the last one, the row is freed
+   * though the operation waits for another attempt.
+   */
+  notSentUnder?: string;
+  /** The destination has no such record any more: what is known of it is forgotten. Goes with `notSentUnder`. */
   gone?: boolean;
 }
 
@@ -49,9 +54,12 @@ export interface SettleOptions {
  * frees nothing too early and holds nothing for ever, and a success that nobody settled still leaves its reference.
  */
 export interface Contacts {
-  /** After the claim, before the call. May be repeated by the same operation. Waits while the database is away. @throws Stopped */
+  /** After the claim, before the call. May be repeated by the same operation: the new hold takes the place of the old. Waits while the database is away. @throws Stopped */
   acquire(write: ContactWrite): Promise<ContactLock>;
-  /** After every record of the operation, whatever it came to; returns at once. Frees the row where it may be freed and wakes the next. */
+  /**
+   * After every record of the operation, whatever it came to; returns at once, and may take effect much later: when the database is back.
+   * Frees the row where it may be freed and wakes the next.
+   */
   settle(write: SettledWrite, options?: SettleOptions): void;
   /** Lets what waits for the database give up. */
   stop(): void;
@@ -71,7 +79,7 @@ export function createContacts({ db, logger, wakeTopic, relayWake }: ContactsOpt
   const nothing = (): void => undefined;
   const away = new DatabaseAway({ onAway: nothing, onBack: nothing, logger });
   const refused = () => new Error('the database refuses a value of this row');
-  const acquire: Coalescer<ContactWrite, ContactLock> = sqlBatch({ away, run: (writes) => acquireBatch(db, writes), refused });
+  const acquire: Coalescer<HoldingWrite, ContactLock> = sqlBatch({ away, run: (writes) => acquireBatch(db, writes), refused });
   const settle: Coalescer<Settling, void> = sqlBatch({
     away,
     run: async (items) => {
@@ -81,9 +89,9 @@ export function createContacts({ db, logger, wakeTopic, relayWake }: ContactsOpt
     refused,
   });
   return {
-    acquire,
-    settle: (write, { notSent = false, gone = false } = {}) => {
-      settle({ write, notSent, gone, wakeTopic: wakeTopic(write.destination) }).catch((error: unknown) => {
+    acquire: (write) => acquire({ ...write, holdId: randomUUID() }),
+    settle: (write, { notSentUnder, gone = false } = {}) => {
+      settle({ write, notSentUnder, gone, wakeTopic: wakeTopic(write.destination) }).catch((error: unknown) => {
         if (error instanceof Stopped) return;
         logger.warn({ err: error, operation_key: write.operationKey }, 'contact not settled; its next writer looks for itself');
       });
@@ -94,9 +102,9 @@ export function createContacts({ db, logger, wakeTopic, relayWake }: ContactsOpt
 
 const personOf = ({ destination, personKey }: { destination: string; personKey: string }): string => `${destination} ${personKey}`;
 
-async function acquireBatch(db: Database, writes: readonly ContactWrite[]): Promise<ContactLock[]> {
+async function acquireBatch(db: Database, writes: readonly HoldingWrite[]): Promise<ContactLock[]> {
   const sorted = [...writes].sort((a, b) => (personOf(a) < personOf(b) ? -1 : personOf(a) > personOf(b) ? 1 : 0));
-  const locks = new Map<ContactWrite, ContactLock>();
+  const locks = new Map<HoldingWrite, ContactLock>();
   const candidates = firstOfEach(sorted);
   const free = new Map((await takeFree(db, candidates)).map((row) => [`${row.destination} ${row.person_key}`, row]));
   for (const write of candidates) {
@@ -109,7 +117,7 @@ async function acquireBatch(db: Database, writes: readonly ContactWrite[]): Prom
 }
 
 /** Rows that someone stands in, and twins of one batch: looked at one by one under their lock. `locks` gets the results. */
-async function acquireRest(tx: Pick<Database, 'sql'>, rest: readonly ContactWrite[], locks: Map<ContactWrite, ContactLock>): Promise<void> {
+async function acquireRest(tx: Pick<Database, 'sql'>, rest: readonly HoldingWrite[], locks: Map<HoldingWrite, ContactLock>): Promise<void> {
   const persons = firstOfEach(rest);
   const owners = await lockOwners(tx, persons);
   const able = persons.flatMap((first, index) => mayTake(rest, first, owners[index]) ?? []);
@@ -132,17 +140,18 @@ async function acquireRest(tx: Pick<Database, 'sql'>, rest: readonly ContactWrit
 }
 
 /** Of the operations of one person the one whose row it is already, else the first; nothing while another's is open. */
-function mayTake(rest: readonly ContactWrite[], first: ContactWrite, owner: Owner | undefined): ContactWrite | undefined {
+function mayTake(rest: readonly HoldingWrite[], first: HoldingWrite, owner: Owner | undefined): HoldingWrite | undefined {
   const own = owner && rest.find((write) => write.operationKey === owner.operationKey && personOf(write) === personOf(first));
   return own ?? (mustWaitFor(owner, first.operationKey) ? undefined : first);
 }
 
-function firstOfEach(writes: readonly ContactWrite[]): ContactWrite[] {
-  const first = new Map<string, ContactWrite>();
+function firstOfEach(writes: readonly HoldingWrite[]): HoldingWrite[] {
+  const first = new Map<string, HoldingWrite>();
   for (const write of writes) if (!first.has(personOf(write))) first.set(personOf(write), write);
   return [...first.values()];
 }
 
-function ours(write: ContactWrite, row: TakenRow): ContactLock {
-  return { kind: 'ours', ref: row.contact_ref ?? undefined, newer: newerFields(write.fields, row.fields, rankOf(write)) };
+function ours(write: HoldingWrite, row: TakenRow): ContactLock {
+  const { holdId } = write;
+  return { kind: 'ours', holdId, ref: row.contact_ref ?? undefined, newer: newerFields(write.fields, row.fields, rankOf(write)) };
 }

@@ -5,8 +5,8 @@ import type { SettledWrite } from './contacts.js';
 
 export interface Settling {
   write: SettledWrite;
-  /** Nothing of this claim's call was executed: the row is freed though the operation goes on. */
-  notSent: boolean;
+  /** Nothing was executed under this hold: the row is freed though the operation goes on. */
+  notSentUnder?: string;
   gone: boolean;
   wakeTopic: string;
 }
@@ -15,14 +15,13 @@ const columns: readonly Column<Settling>[] = [
   ['person_key', 'text', ({ write }) => write.personKey],
   ['destination', 'text', ({ write }) => write.destination],
   ['operation_key', 'text', ({ write }) => write.operationKey],
-  ['attempt_id', 'uuid', ({ write }) => write.attemptId],
-  ['not_sent', 'bool', ({ notSent }) => notSent],
+  ['hold_id', 'uuid', ({ notSentUnder }) => notSentUnder],
   ['gone', 'bool', ({ gone }) => gone],
   ['wake_topic', 'text', ({ wakeTopic }) => wakeTopic],
 ];
 
 /**
- * Frees each row whose owner has ended, or is known not to have been sent under this very claim, and keeps what a success brought: the
+ * Frees each row whose owner has ended, or is known not to have been sent under this very hold, and keeps what a success brought: the
  * reference, and which fields it wrote. Of the deliveries that wait for a freed row the oldest is due at once, and a record says so.
  */
 const settleSql = `
@@ -34,12 +33,12 @@ ended AS MATERIALIZED (
 ),
 freed AS (
   UPDATE contact_state c
-  SET owner_key = NULL, owner_attempt_id = NULL, owner_fields = NULL, updated_at = now,
+  SET owner_key = NULL, owner_hold_id = NULL, owner_fields = NULL, updated_at = now,
     contact_ref = CASE WHEN i.gone AND NOT i.final THEN NULL ELSE coalesce(i.ref, c.contact_ref) END,
     fields = CASE WHEN i.succeeded THEN ${mergedFields} WHEN i.gone AND NOT i.final THEN '{}' ELSE c.fields END
   FROM ended i, clock
   WHERE c.person_key = i.person_key AND c.destination = i.destination AND c.owner_key = i.operation_key
-    AND (i.final OR (i.not_sent AND c.owner_attempt_id = i.attempt_id))
+    AND (i.final OR c.owner_hold_id = i.hold_id)
   RETURNING c.person_key, c.destination, i.wake_topic
 ),
 next AS MATERIALIZED (
@@ -65,7 +64,7 @@ announced AS (
 )
 SELECT (SELECT count(*)::int FROM freed) AS freed, (SELECT count(*)::int FROM woken) AS woken`;
 
-/** Settles one batch; no operation twice. Gives how many deliveries were woken. */
+/** Settles one batch; of two holds of one operation in it one at most is the row's. Gives how many deliveries were woken. */
 export async function settleRows(db: Database, items: readonly Settling[]): Promise<number> {
   const sorted = [...items].sort(
     (a, b) => compare(a.write.destination, b.write.destination) || compare(a.write.personKey, b.write.personKey),

@@ -28,3 +28,8 @@ export function bearingOf(outcome: Outcome): Bearing {
 export function isUnreached(outcome: Outcome): boolean {
   return outcome.kind === 'transient' && outcome.provablyNotExecuted && outcome.status === undefined;
 }
+
+/** The call will be made again, whomever its failure speaks of. */
+export function asksForRetry({ kind }: Outcome): boolean {
+  return kind === 'transient' || kind === 'uncertain';
+}

@@ -26,7 +26,7 @@ export interface DestinationPolicy {
   /** Calls in flight at once, of this process. */
   concurrency: number;
   breaker: BreakerPolicy;
-  /** Share of this process's requests of the last minute that may be retries. Default 0.2. */
+  /** Share of this process's requests of the last minute that may be retries, while more than that share of its last calls failed. Default 0.2. */
   retryBudget: number;
   quota?: Quota;
   /** How long to leave a destination alone that throttles without saying for how long, and a retry that finds no budget. */

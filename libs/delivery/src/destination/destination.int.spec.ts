@@ -44,6 +44,7 @@ let databases: Database[] = [];
 let destination = '';
 let advancedMs = 0;
 const controls: DestinationControl[] = [];
+const pumps: AbortController[] = [];
 
 beforeAll(async () => {
   fresh = await testDatabase('destination');
@@ -58,6 +59,7 @@ beforeEach(() => {
   destination = `crm-${randomUUID()}`;
 });
 afterEach(async () => {
+  for (const running of pumps.splice(0)) running.abort();
   await Promise.all(controls.splice(0).map((control) => control.stop()));
 });
 afterAll(async () => {
@@ -96,14 +98,17 @@ const failUntilBlocked = async (control: DestinationControl) => {
   for (let n = 0; n < 2; n++) await call(control, () => refused);
   expect(control.mode).toBe('blocked');
 };
+/** A state that was read longer ago than this is not gone by. */
+const holdWithinMs = 5_000;
 /** What one process learns the others know within five seconds, or they send nothing any more. */
 const mode = (control: DestinationControl, wanted: Mode) =>
-  eventually(`mode ${wanted}`, () => control.mode === wanted, { everyMs: 5, timeoutMs: 5_000 });
+  eventually(`mode ${wanted}`, () => control.mode === wanted, { everyMs: 5, timeoutMs: holdWithinMs });
 const row = async () => (await readRows(databases[0] as Database, [destination])).get(destination)?.state;
 
 /** Sends whatever both may send until told to stop. `answer` is asked as the request arrives. */
 function pump(both: readonly DestinationControl[], answer: () => Outcome): () => Promise<void> {
   const stop = new AbortController();
+  pumps.push(stop);
   const running = both.map(async (control) => {
     while (!stop.signal.aborted) {
       for (let n = control.limit(); n > 0; n--) {
@@ -236,28 +241,46 @@ describe('two processes that send to one destination', () => {
 
   it('keep to a quota together', async () => {
     const quota = { requests: 40, perMs: 1_000 };
-    const both = await startBoth({ policy: { ...policy, quota } });
-    const atMs: number[] = [];
-    const stop = pump(both, () => {
-      atMs.push(performance.now());
-      return ok;
-    });
-    await delay(4_000);
-    await stop();
-    const most = Math.max(...atMs.map((from) => atMs.filter((at) => at >= from && at < from + 950).length));
-    expect(most).toBeLessThanOrEqual(40);
-    expect(atMs.length).toBeGreaterThan(100);
+    const sendFor = async (ms: number, both: DestinationControl[]) => {
+      const atMs: number[] = [];
+      const stop = pump(both, () => {
+        atMs.push(performance.now());
+        return ok;
+      });
+      await delay(ms);
+      await stop();
+      return { sent: atMs.length, most: Math.max(...atMs.map((from) => atMs.filter((at) => at >= from && at < from + 950).length)) };
+    };
+    const limited = await sendFor(4_000, await startBoth({ policy: { ...policy, quota } }));
+    expect(limited.most).toBeLessThanOrEqual(40);
+    expect(limited.sent).toBeGreaterThan(100);
+    // Without it the same processes would have sent more.
+    await Promise.all(controls.splice(0).map((control) => control.stop()));
+    expect((await sendFor(1_000, await startBoth())).most).toBeGreaterThan(2 * 40);
   });
 
   it('both stop within five seconds of a hold, and only a person releases it', async () => {
-    const [one, two] = await startBoth();
+    const both = await startBoth();
+    const [one, two] = both;
+    const sent = { count: 0, lastAtMs: 0 };
+    const stop = pump(both, () => {
+      sent.count++;
+      sent.lastAtMs = performance.now();
+      return ok;
+    });
+    await eventually('both are at work', () => sent.count > 100);
     await holdDestination(databases[0] as Database, { destination, by: 'ada', reason: 'moving the CRM' });
+    const heldAtMs = performance.now();
     await Promise.all([mode(one, 'blocked'), mode(two, 'blocked')]);
     expect([one.reason, two.reason]).toEqual(['hold', 'hold']);
+    const { count } = sent;
+    for (const control of both) expect(await call(control, () => ok)).toBe('blocked');
     expect(await heldDestinations(databases[0] as Database)).toContain(destination);
     await advance(3_600_000);
     await delay(1_200);
-    expect(two.mode).toBe('blocked');
+    expect([one.mode, two.mode, sent.count]).toEqual(['blocked', 'blocked', count]);
+    expect(sent.lastAtMs - heldAtMs).toBeLessThan(holdWithinMs);
+    await stop();
     const { items } = await destinationsRoute(databases[0] as Database)();
     const item = items.find((one) => one.destination === destination);
     expect(item).toMatchObject({ mode: 'blocked', reason: 'hold', hold: { by: 'ada', reason: 'moving the CRM' }, cool_downs: 0 });
@@ -307,13 +330,25 @@ describe('two processes that send to one destination', () => {
   it('send nothing once the database has been away for five seconds', async () => {
     const dying = dyingDatabase(databases[1] as Database);
     const control = await start(1, { db: dying });
+    let sentAtMs = 0;
+    const stop = pump([control], () => {
+      sentAtMs = performance.now();
+      return ok;
+    });
+    const readAtMs = performance.now();
     dying.refusing = true;
     await delay(3_000);
     expect(control.mode).toBe('flowing');
+    expect(sentAtMs - readAtMs).toBeGreaterThan(2_000);
     await eventually('it is blocked', () => control.mode === 'blocked', { timeoutMs: 4_000 });
-    expect([control.reason, control.limit()]).toEqual([undefined, 0]);
+    expect([control.reason, control.limit(), await call(control, () => ok)]).toEqual([undefined, 0, 'blocked']);
+    // Whoever looks later than this finds its own word too old, however busy the machine is.
+    expect(sentAtMs - readAtMs).toBeLessThan(holdWithinMs + 50);
+    const lastAtMs = sentAtMs;
     dying.refusing = false;
     await mode(control, 'flowing');
+    await eventually('it sends again', () => sentAtMs > lastAtMs);
+    await stop();
   });
 });
 

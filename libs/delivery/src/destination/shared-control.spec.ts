@@ -364,12 +364,49 @@ describe('the control of a destination', () => {
     failUntilBlocked(one);
   });
 
-  it('puts retries off when the budget is used up, never first attempts', async () => {
-    const one = await startProcess({ random: () => 0.5 });
-    const retries = Array.from({ length: 15 }, () => one.control.admit({ operationKey: newLead(), retry: true }));
-    expect(retries.filter(({ kind }) => kind === 'go')).toHaveLength(10);
-    expect(retries.at(-1)).toEqual({ kind: 'wait', reason: 'retry_budget', delayMs: 15_000 });
-    expect(one.control.admit({ operationKey: newLead(), retry: false })).toEqual({ kind: 'go' });
+  describe('retries', () => {
+    const retry = ({ control }: Process, outcome: Outcome = ok) => {
+      const operationKey = newLead();
+      const admission = control.admit({ operationKey, retry: true });
+      if (admission.kind === 'go') control.report({ operationKey, outcome });
+      return admission;
+    };
+    const halfFail = (one: Process, failure: Outcome) => {
+      for (let n = 0; n < 10; n++) expect(call(one, n % 2 ? failure : ok)).toBe('go');
+    };
+
+    it('left over from before are not put off by a destination that answers', async () => {
+      const one = await startProcess();
+      const kinds = Array.from({ length: 200 }, () => retry(one).kind);
+      expect(new Set(kinds)).toEqual(new Set(['go']));
+    });
+
+    it.each<[string, Outcome]>([
+      ['does not answer half of the calls', unavailable],
+      ['puts half of the calls off one by one', { kind: 'transient', code: 'http_425', status: 425, provablyNotExecuted: true }],
+    ])('are put off by the budget where a destination %s, first attempts never', async (_name, failure) => {
+      const one = await startProcess({ random: () => 0.5 });
+      halfFail(one, failure);
+      const retries = Array.from({ length: 15 }, (_, index) => retry(one, index % 2 ? failure : ok));
+      expect(retries.filter(({ kind }) => kind === 'go')).toHaveLength(10);
+      expect(retries.at(-1)).toEqual({ kind: 'wait', reason: 'retry_budget', delayMs: 15_000 });
+      expect(call(one, ok)).toBe('go');
+    });
+
+    it('are free again once a destination is back that was blocked', async () => {
+      const one = await startProcess();
+      halfFail(one, unavailable);
+      for (let n = 0; n < 10; n++) retry(one);
+      expect(retry(one).kind).toBe('wait');
+      failUntilBlocked(one);
+      await pass(15_100);
+      for (let probe = 0; probe < 2; probe++) {
+        call(one, ok);
+        await pass(100);
+      }
+      expect(one.control.mode).toBe('ramping');
+      expect(retry(one).kind).toBe('go');
+    });
   });
 
   it('keeps a quota over all processes and says when there is room again', async () => {

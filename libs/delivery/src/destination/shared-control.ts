@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#runtime';
 import type { Outcome } from '../outcome.js';
 import { AuthJudge } from './auth-judge.js';
-import { bearingOf, isUnreached } from './bearing.js';
+import { asksForRetry, bearingOf, isUnreached } from './bearing.js';
 import { BreakerWindow } from './breaker-window.js';
 import type { Admission, AuthOutcome, AuthScope, BlockReason, DestinationControl, DestinationPolicy, Mode } from './control.js';
 import { ModeReports } from './mode-reports.js';
@@ -194,8 +194,10 @@ export class SharedControl implements DestinationControl {
     if (outcome.kind === 'throttled') this.#throttled(outcome.afterMs);
     else if (outcome.kind === 'auth') void this.#judge.scopeOf(outcome);
     else if (bearing !== 'none' && epoch === this.#epoch && sends(this.mode)) {
+      const nowMs = performance.now();
+      this.#budget.hear(asksForRetry(outcome), nowMs);
       const seen = { operationKey, failed: bearing === 'failed', unreached: isUnreached(outcome) };
-      if (this.#window.add(seen, performance.now())) this.#link.tell({ kind: 'failing', version: this.#link.known.state?.version ?? 0 });
+      if (this.#window.add(seen, nowMs)) this.#link.tell({ kind: 'failing', version: this.#link.known.state?.version ?? 0 });
     }
   }
 
@@ -228,6 +230,7 @@ export class SharedControl implements DestinationControl {
     if (sends(mode) && !sends(this.#reports.mode)) {
       this.#epoch++;
       this.#window.clear();
+      this.#budget.forgetAnswers();
     }
     const limit = this.#limitByMode();
     const more = mode !== 'blocked' && (tokens || limit > this.#toldLimit || this.#prober.admitsAnyLeadNow());

@@ -1,8 +1,9 @@
-import { type DeliveryState, deliveryState, type FailureClass, isFinal, type OperationState } from '#contracts';
+import { type DeliveryState, type FailureClass, isFinal, type OperationState } from '#contracts';
 import type { Outcome } from '../outcome.js';
 import type { OperationWork } from '../work.js';
 import type { Verdict } from './decide.js';
 import { type Limit, runOut } from './run-out.js';
+import { worstOf } from './worst-of.js';
 
 /** One finished call and its judgement. Times in milliseconds of `performance.now()`. */
 export interface Call {
@@ -44,9 +45,11 @@ export interface Conclusion {
   delayMs?: number;
 }
 
-/** What is known of a destination beside its calls. */
+/** What is known beside the calls. */
 export interface ConcludeContext {
   canLookUp(kind: string): boolean;
+  /** Operations that the delivery declared have no row any more: they share what becomes of the rest. */
+  incomplete: boolean;
 }
 
 interface Ended {
@@ -71,8 +74,9 @@ export function conclude({ operations, calls, rest, context }: Ended): Conclusio
     changed.push(after);
     return after.state;
   });
-  const state = deliveryState(states);
-  const cause = changed.find((one) => (state === 'delivered' ? 'succeeded' : state) === one.state);
+  const gone = goneWith(rest);
+  const state = worstOf(states, { incomplete: context.incomplete, gone: gone.state });
+  const cause = changed.find((one) => (state === 'delivered' ? 'succeeded' : state) === one.state) ?? gone;
   const reason = state === 'delivered' ? {} : { class: cause?.class, code: cause?.code };
   return { state, operations: changed, ...reason, ...(state === 'waiting' ? { delayMs: delayOf(stopped, rest) } : {}) };
 }
@@ -116,6 +120,13 @@ function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, cont
   if (doubt && !inDoubt(operation, context)) return pending;
   if (rest.kind === 'ended') return { operation, state: doubt ? 'uncertain' : rest.state, code: rest.code };
   return ranOut(operation, rest.limit, doubt);
+}
+
+/** What an operation without a row counts as. */
+function goneWith(rest: Rest): Pick<ConcludedOperation, 'state' | 'class' | 'code'> {
+  if (rest.kind === 'later') return { state: 'waiting', code: rest.code };
+  if (rest.kind === 'ended') return { state: rest.state, code: rest.code };
+  return { code: rest.limit, ...runOut(rest.limit, { doubtful: false, canLookUp: false }) };
 }
 
 const ranOut = (operation: OperationWork, limit: Limit, doubtful: boolean): ConcludedOperation => ({

@@ -11,17 +11,27 @@ const throttled: Outcome = { kind: 'throttled', code: 'http_429' };
 const refusal: Outcome = { kind: 'permanent', class: 'permanent', code: 'http_422' };
 const auth: Outcome = { kind: 'auth', code: 'http_401' };
 
-type Situation = 'first' | 'last' | 'last, doubtful before' | 'too late' | 'too late, doubtful before' | 'probe';
+type Situation =
+  | 'first'
+  | 'last'
+  | 'last, doubtful before'
+  | 'no time'
+  | 'no time, doubtful before'
+  | 'over'
+  | 'over, doubtful before'
+  | 'probe';
 type Destination = 'repeatable, looked up' | 'repeatable, blind' | 'not repeatable';
 type Expected = 'succeeded' | 'erased' | 'waiting' | 'waiting, spent' | 'uncertain' | 'dead' | 'expired';
 
-/** Four calls allowed; the last is the fourth. Too late: less time is left than the destination asks to wait. */
+/** Four calls allowed; the last is the fourth. No time: less is left than the next call has to wait. Over: the deadline has passed. */
 const situations: Record<Situation, Partial<DecideContext>> = {
   first: { attempt: 1 },
   last: { attempt: 4 },
   'last, doubtful before': { attempt: 4, doubtful: true },
-  'too late': { attempt: 1, leftMs: 5 },
-  'too late, doubtful before': { attempt: 1, leftMs: 5, doubtful: true },
+  'no time': { attempt: 1, leftMs: 5 },
+  'no time, doubtful before': { attempt: 1, leftMs: 5, doubtful: true },
+  over: { attempt: 1, leftMs: 0 },
+  'over, doubtful before': { attempt: 1, leftMs: 0, doubtful: true },
   probe: { attempt: 4, probe: true },
 };
 const destinations: Record<Destination, Partial<DecideContext>> = {
@@ -36,42 +46,50 @@ const columns = ['repeatable, looked up', 'repeatable, blind', 'not repeatable']
  * Written by hand, not from the code: RFC 9110 §9.2.2 (a request may be repeated by itself only where it is idempotent, or where it is known
  * that it was not applied), RFC 6585 §4 (429 says how long to wait and nothing about the request), RFC 9110 §15.5.2 and §15.5.4 (401 and
  * 403 say that nothing was done), Stripe's and HubSpot's error pages (a repeated key returns the first answer; 4xx other than 409, 423 and
- * 429 never gets better by itself), and the limits that every policy has: so many calls, and a deadline.
+ * 429 never gets better by itself), and the limits that every policy has: so many calls, and a deadline, at which what is open ends and
+ * before which nothing does for want of time.
  *
  * Columns: a destination that takes repetitions and can be asked; one that takes them and cannot; one that would make a second record.
  */
 const table: [Outcome, Situation, ...Expected[]][] = [
   [{ kind: 'succeeded', ref: '1' }, 'first', 'succeeded', 'succeeded', 'succeeded'],
-  [{ kind: 'succeeded', ref: '1' }, 'too late, doubtful before', 'succeeded', 'succeeded', 'succeeded'],
+  [{ kind: 'succeeded', ref: '1' }, 'over, doubtful before', 'succeeded', 'succeeded', 'succeeded'],
   [{ kind: 'duplicate', ref: '1' }, 'last', 'succeeded', 'succeeded', 'succeeded'],
   [{ kind: 'erased' }, 'first', 'erased', 'erased', 'erased'],
 
   [unexecuted, 'first', 'waiting, spent', 'waiting, spent', 'waiting, spent'],
   [unexecuted, 'last', 'dead', 'dead', 'dead'],
   [unexecuted, 'last, doubtful before', 'uncertain', 'dead', 'uncertain'],
-  [unexecuted, 'too late', 'expired', 'expired', 'expired'],
-  [unexecuted, 'too late, doubtful before', 'uncertain', 'expired', 'uncertain'],
+  [unexecuted, 'no time', 'waiting, spent', 'waiting, spent', 'waiting, spent'],
+  [unexecuted, 'no time, doubtful before', 'waiting, spent', 'waiting, spent', 'waiting, spent'],
+  [unexecuted, 'over', 'expired', 'expired', 'expired'],
+  [unexecuted, 'over, doubtful before', 'uncertain', 'expired', 'uncertain'],
   [unexecuted, 'probe', 'waiting', 'waiting', 'waiting'],
 
   [reset, 'first', 'waiting, spent', 'waiting, spent', 'uncertain'],
   [reset, 'last', 'uncertain', 'dead', 'uncertain'],
-  [reset, 'too late', 'uncertain', 'expired', 'uncertain'],
+  [reset, 'no time', 'uncertain', 'waiting, spent', 'uncertain'],
+  [reset, 'over', 'uncertain', 'expired', 'uncertain'],
   [reset, 'probe', 'waiting', 'waiting', 'uncertain'],
   [timeout, 'first', 'waiting, spent', 'waiting, spent', 'uncertain'],
   [timeout, 'last', 'uncertain', 'dead', 'uncertain'],
-  [timeout, 'too late', 'uncertain', 'expired', 'uncertain'],
+  [timeout, 'no time', 'uncertain', 'waiting, spent', 'uncertain'],
+  [timeout, 'over', 'uncertain', 'expired', 'uncertain'],
   [timeout, 'probe', 'waiting', 'waiting', 'uncertain'],
 
   [throttled, 'first', 'waiting', 'waiting', 'waiting'],
   [throttled, 'last', 'waiting', 'waiting', 'waiting'],
-  [throttled, 'too late', 'expired', 'expired', 'expired'],
-  [throttled, 'too late, doubtful before', 'uncertain', 'expired', 'uncertain'],
+  [throttled, 'no time', 'waiting', 'waiting', 'waiting'],
+  [throttled, 'no time, doubtful before', 'waiting', 'waiting', 'waiting'],
+  [throttled, 'over', 'expired', 'expired', 'expired'],
+  [throttled, 'over, doubtful before', 'uncertain', 'expired', 'uncertain'],
 
   [refusal, 'first', 'dead', 'dead', 'dead'],
   [refusal, 'probe', 'dead', 'dead', 'dead'],
   [auth, 'first', 'waiting', 'waiting', 'waiting'],
   [auth, 'last', 'waiting', 'waiting', 'waiting'],
-  [auth, 'too late', 'expired', 'expired', 'expired'],
+  [auth, 'no time', 'waiting', 'waiting', 'waiting'],
+  [auth, 'over', 'expired', 'expired', 'expired'],
 ];
 
 const usual: DecideContext = {
@@ -161,11 +179,21 @@ describe('the judgement of a call', () => {
 
   it('waits only while both a call and time are left, and spends nothing on what says nothing about the lead', () => {
     holds((verdict, outcome, { leftMs, attempt, attempts, probe }) => {
-      if (verdict.state === 'waiting') expect(verdict.delayMs).toBeLessThan(leftMs);
+      if (verdict.state === 'waiting') expect(leftMs).toBeGreaterThan(0);
+      if (verdict.state === 'waiting') expect(verdict.delayMs).toBeLessThanOrEqual(leftMs);
       if (verdict.state === 'waiting' && verdict.spends) expect(attempt).toBeLessThan(attempts);
       if (outcome.kind === 'throttled' || (probe && verdict.state === 'waiting')) expect(verdict.spends).toBe(false);
       if (outcome.kind === 'auth' && verdict.state !== 'dead') expect(verdict.spends).toBe(false);
     });
+  });
+
+  it('ends nothing for want of time before its deadline, to the millisecond', () => {
+    holds((verdict, _outcome, { leftMs }) => {
+      if (verdict.state === 'expired') expect(leftMs).toBeLessThanOrEqual(0);
+    });
+    const asked: Outcome = { ...throttled, afterMs: 600_000 };
+    expect(decide(asked, { ...usual, leftMs: 90_000.4 })).toMatchObject({ state: 'waiting', delayMs: 90_001 });
+    expect(decide(asked, { ...usual, leftMs: 3_600_000 })).toMatchObject({ state: 'waiting', delayMs: 600_500 });
   });
 
   it('is in doubt about this call exactly where it may have happened', () => {

@@ -76,14 +76,18 @@ type Unfinished = Extract<Outcome, { kind: 'auth' | 'throttled' | 'transient' | 
 
 function again(outcome: Unfinished, context: DecideContext, judged: Judged): Verdict {
   const delayMs = delayOf(outcome, context);
-  const limit = limitReached(context, { spends: judged.spends, delayMs });
-  if (limit === undefined) return { ...judged, state: 'waiting', code: outcome.code, delayMs };
+  const limit = limitReached(context, { ...judged, delayMs });
+  // What has no call left before its deadline waits for it all the same: it ends there, by the timer, and not before.
+  if (limit === undefined)
+    return { ...judged, state: 'waiting', code: outcome.code, delayMs: Math.min(delayMs, Math.ceil(context.leftMs)) };
   const doubtful = judged.doubtful || context.doubtful;
   return { ...judged, ...runOut(limit, { doubtful, canLookUp: context.canLookUp }), code: outcome.code };
 }
 
-function limitReached(context: DecideContext, { spends, delayMs }: { spends: boolean; delayMs: number }): Limit | undefined {
-  if (delayMs >= context.leftMs) return 'deadline';
+/** A doubt about this very call that a lookup can settle is not left until the deadline where no further call would be made. */
+function limitReached(context: DecideContext, { spends, doubtful, delayMs }: Judged & { delayMs: number }): Limit | undefined {
+  const { canLookUp, leftMs } = context;
+  if (leftMs <= 0 || (doubtful && canLookUp && delayMs >= leftMs)) return 'deadline';
   return spends && context.attempt >= context.attempts ? 'attempts' : undefined;
 }
 

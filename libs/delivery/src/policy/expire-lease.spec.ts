@@ -16,6 +16,7 @@ const rules = (nativeIdempotency: boolean, more: Partial<LeaseRules> = {}): Leas
   nativeIdempotency,
   attempts: 4,
   canLookUp: () => false,
+  incomplete: false,
   ...more,
 });
 const leased = fc.array(
@@ -74,6 +75,18 @@ describe('a lease that ran out', () => {
       state: 'pending',
       wake: true,
       operations: [{ state: 'pending', attempted: false }],
+    });
+  });
+
+  it('of a delivery with operations whose rows are gone is due again, neither done nor as if it had just been accepted', () => {
+    for (const native of [true, false]) {
+      expect(expireLease([], rules(native, { incomplete: true }))).toEqual({ state: 'pending', wake: true, operations: [] });
+      expect(expireLease([], rules(native))).toMatchObject({ state: 'pending', wake: true });
+      expect(expireLease([operation('succeeded')], rules(native, { incomplete: true }))).toMatchObject({ state: 'pending', wake: true });
+    }
+    expect(expireLease([operation('in_flight', { marked: true })], rules(false, { incomplete: true }))).toMatchObject({
+      state: 'uncertain',
+      wake: false,
     });
   });
 

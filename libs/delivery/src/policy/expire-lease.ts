@@ -1,4 +1,5 @@
-import { type DeliveryState, deliveryState, type OperationState } from '#contracts';
+import type { DeliveryState, OperationState } from '#contracts';
+import { worstOf } from './worst-of.js';
 
 export interface LeasedOperation {
   operationKey: string;
@@ -15,6 +16,8 @@ export interface LeaseRules {
   /** Calls of one operation at most. */
   attempts: number;
   canLookUp(kind: string): boolean;
+  /** Operations that the delivery declared have no row any more: the next claim finds out and has it wait for its deadline. */
+  incomplete: boolean;
 }
 
 export interface ExpiredOperation extends LeasedOperation {
@@ -43,7 +46,10 @@ export function expireLease(operations: readonly LeasedOperation[], rules: Lease
     if (index !== firstOpen) return { ...operation, state: 'pending', attempted: false };
     return { ...operation, state: repeated(operation, rules), attempted: true };
   });
-  const state = deliveryState(after.map((operation) => operation.state));
+  const state = worstOf(
+    after.map((operation) => operation.state),
+    { incomplete: rules.incomplete, gone: 'pending' },
+  );
   return { state, operations: after, wake: state === 'pending' || state === 'waiting' };
 }
 

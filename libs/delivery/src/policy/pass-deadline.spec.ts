@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isFinal, type OperationState } from '#contracts';
-import { type DueOperation, passDeadline } from './pass-deadline.js';
+import { type DeadlineRules, type DueOperation, passDeadline } from './pass-deadline.js';
 import { mayBecome } from './transitions.js';
 
 const operation = (state: OperationState, sendingAtMs?: number): DueOperation => ({
@@ -11,10 +11,12 @@ const operation = (state: OperationState, sendingAtMs?: number): DueOperation =>
   sendingAtMs,
 });
 
+const rules = (lookup: boolean, incomplete = false): DeadlineRules => ({ canLookUp: () => lookup, incomplete });
+
 describe('a deadline that has passed', () => {
   it('expires what is open and keeps what is done', () => {
     const operations = [operation('succeeded'), operation('waiting'), operation('pending')];
-    expect(passDeadline(operations, () => true)).toEqual({
+    expect(passDeadline(operations, rules(true))).toEqual({
       state: 'expired',
       changed: [
         { operation: operations[1], state: 'expired' },
@@ -25,11 +27,18 @@ describe('a deadline that has passed', () => {
 
   it('asks first about a call that may have been executed, where the destination can be asked', () => {
     const operations = [operation('waiting', 1_000), operation('pending')];
-    expect(passDeadline(operations, () => true)).toEqual({
+    expect(passDeadline(operations, rules(true))).toEqual({
       state: 'uncertain',
       changed: [{ operation: operations[0], state: 'uncertain' }],
     });
-    expect(passDeadline(operations, () => false)).toMatchObject({ state: 'expired' });
+    expect(passDeadline(operations, rules(false))).toMatchObject({ state: 'expired' });
+  });
+
+  it('ends also what has lost the rows of operations, however well the others went', () => {
+    expect(passDeadline([], rules(true))).toEqual({ state: 'expired', changed: [] });
+    expect(passDeadline([operation('succeeded')], rules(true, true))).toEqual({ state: 'expired', changed: [] });
+    expect(passDeadline([operation('waiting', 1_000)], rules(true, true))).toMatchObject({ state: 'uncertain' });
+    expect(passDeadline([operation('waiting')], rules(true, true))).toMatchObject({ state: 'expired', changed: [{ state: 'expired' }] });
   });
 
   it('leaves nothing open, and makes allowed changes only', () => {
@@ -41,7 +50,7 @@ describe('a deadline that has passed', () => {
     });
     fc.assert(
       fc.property(fc.array(one, { minLength: 1, maxLength: 4 }), fc.boolean(), (operations, lookup) => {
-        const { state, changed } = passDeadline(operations, () => lookup);
+        const { state, changed } = passDeadline(operations, rules(lookup));
         for (const change of changed) expect(mayBecome(change.operation.state, change.state)).toBe(true);
         if (operations.every((open) => isFinal(open.state))) expect(state).toBe('delivered');
         else expect(['expired', 'uncertain']).toContain(state);

@@ -1,4 +1,5 @@
-import { type DeliveryState, deliveryState, isFinal, type OperationState } from '#contracts';
+import { type DeliveryState, isFinal, type OperationState } from '#contracts';
+import { worstOf } from './worst-of.js';
 
 export interface DueOperation {
   operationKey: string;
@@ -14,15 +15,24 @@ export interface PassedDeadline<O extends DueOperation> {
   changed: { operation: O; state: OperationState }[];
 }
 
+export interface DeadlineRules {
+  canLookUp(kind: string): boolean;
+  /** Operations that the delivery declared have no row any more: they expire as the others do. */
+  incomplete: boolean;
+}
+
 /**
  * What a delivery that is not in flight becomes when its deadline has passed: what is open expires. An operation that may have been executed
  * after all is `uncertain` first, where it can be looked up, and expires only once it is proved absent.
  */
-export function passDeadline<O extends DueOperation>(operations: readonly O[], canLookUp: (kind: string) => boolean): PassedDeadline<O> {
+export function passDeadline<O extends DueOperation>(
+  operations: readonly O[],
+  { canLookUp, incomplete }: DeadlineRules,
+): PassedDeadline<O> {
   const open = operations.filter(({ state }) => !isFinal(state) && state !== 'uncertain');
   const doubtful = open.filter(({ kind, sendingAtMs }) => sendingAtMs !== undefined && canLookUp(kind));
   const target: OperationState = doubtful.length > 0 ? 'uncertain' : 'expired';
   const changed = (doubtful.length > 0 ? doubtful : open).map((operation) => ({ operation, state: target }));
   const states = operations.map((operation) => changed.find((one) => one.operation === operation)?.state ?? operation.state);
-  return { state: deliveryState(states), changed };
+  return { state: worstOf(states, { incomplete, gone: 'expired' }), changed };
 }

@@ -92,6 +92,7 @@ export async function reopen<E>(db: Database, again: readonly Taken<E>[]): Promi
       mappingVersion: operation.mapping_version ?? undefined,
       failedWith: operation.code ?? undefined,
     }));
+    work.incomplete = kept.length === 0 || kept.length < (row.operation_keys ?? []).length;
     work.first = row.last_traceparent === null && work.operations.every((operation) => operation.attempts === 0);
   }
 }

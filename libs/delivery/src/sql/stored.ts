@@ -66,7 +66,8 @@ export async function withOperations(tx: Tx, rows: readonly StoredRow[]): Promis
 }
 
 function toStored(row: StoredRow, byKey: ReadonlyMap<string, StoredOperation>): StoredDelivery {
-  return { ...storedHead(row), operations: row.operation_keys.map((key) => byKey.get(key)).filter((operation) => operation !== undefined) };
+  const operations = row.operation_keys.map((key) => byKey.get(key)).filter((operation) => operation !== undefined);
+  return { ...storedHead(row), operations, incomplete: operations.length === 0 || operations.length < row.operation_keys.length };
 }
 
 /** The delivery alone, without its operations. */

@@ -166,9 +166,8 @@ export class Publisher {
   private passed(queue: PartitionQueue, rows: readonly QueuedRow[]): void {
     queue.passed();
     const topic = this.topicOf(queue.topic);
-    const wasStopped = topic.state === 'stopped';
     topic.passed();
-    if (wasStopped) this.reportWorking(topic.topic);
+    if (topic.alarmed) this.reportWorking(topic);
     for (const row of rows) this.settled.published.push(row);
     metrics.relayPublished.inc({ topic: queue.topic }, rows.length);
   }
@@ -193,7 +192,8 @@ export class Publisher {
 
   private stop(topic: TopicQueues, { kept, reason, error }: { kept: ReadonlySet<QueuedRow>; reason: string; error: unknown }): void {
     // Said once; the metric goes on saying it.
-    const level = topic.state === 'stopped' ? 'debug' : 'error';
+    const level = topic.alarmed ? 'debug' : 'error';
+    topic.alarmed = true;
     const pauseMs = topic.stop(performance.now());
     const fields = { topic: topic.topic, reason, retry_in_ms: Math.round(pauseMs), err: error };
     this.options.logger[level](fields, 'publishing to a topic is stopped');
@@ -224,7 +224,9 @@ export class Publisher {
     this.options.onProgress();
   }
 
-  private reportWorking(topic: string): void {
+  private reportWorking(queues: TopicQueues): void {
+    const { topic } = queues;
+    queues.alarmed = false;
     this.options.logger.info({ topic }, 'publishing to a topic works again');
     metrics.relayStopped.set({ topic }, 0);
   }

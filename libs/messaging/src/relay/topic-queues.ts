@@ -16,6 +16,8 @@ const countValidMs = 300_000;
  */
 export class TopicQueues {
   state: 'open' | 'stopped' | 'reopening' = 'open';
+  /** A stop was made known, and no request has got through since: the number of partitions alone proves nothing. */
+  alarmed = false;
   /** Set while the number of partitions is being asked for. */
   asking = false;
   private queues: PartitionQueue[] = [];

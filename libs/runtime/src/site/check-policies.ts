@@ -26,14 +26,15 @@ export function checkPolicies(
     ...Object.entries(destinations).flatMap(([name, { native_idempotency: native, key_retention: keptMs }]) =>
       when(native && keptMs < longestMs, {
         path: `destinations.${name}.key_retention`,
-        problem: `is shorter than a lead may be retried and replayed (${days(longestMs)}: max_age and deadline of a policy)`,
+        problem: `is shorter than a lead may be retried and replayed (${days(longestMs)}: max_age of a policy and the longest deadline of an approval)`,
         fix: 'Shorten max_age, or set native_idempotency: false and give lookup, so that an old key is looked up and never sent again',
       }),
     ),
   ];
 }
 
-const recoveryMs = ({ deadline, max_age: maxAge }: Policy): number => deadline + maxAge;
+/** An approval at the end of max_age gives a deadline of its own, whatever the policy's is. */
+const recoveryMs = ({ max_age: maxAge }: Policy): number => maxAge + longestDeadlineMs;
 
 function checkPolicy(policy: Policy, path: string): ConfigProblem[] {
   const { deadline, max_age: maxAge } = policy;
@@ -50,8 +51,8 @@ function checkPolicy(policy: Policy, path: string): ConfigProblem[] {
     }),
     ...when(Number.isFinite(maxAge) && recoveryMs(policy) > longestRecoveryMs, {
       path: `${path}.max_age`,
-      problem: 'and a deadline behind it outlive the rows that a replay needs',
-      fix: `Make both together at most ${days(longestRecoveryMs)}`,
+      problem: 'and the deadline of an approval behind it outlive the rows that a replay needs',
+      fix: `Make it at most ${days(longestRecoveryMs - longestDeadlineMs)}`,
     }),
   ];
 }

@@ -181,6 +181,12 @@ operator:
     ]);
   });
 
+  it('takes keys and replays that are outlived to the hour: max_age, and a day for what is approved at its end', () => {
+    expect(pathsOf(good.replace('paths: { lead: /deals }', 'key_retention: 192h'))).toEqual([]);
+    const longest = good.replace('max_age: 7d', 'max_age: 31d').replace('paths: { lead: /deals }', 'key_retention: 32d');
+    expect(pathsOf(longest)).toEqual([]);
+  });
+
   it('shortens the connect timeout that nobody set to the timeout', () => {
     const site = parseSite(good.replace('path: /hook', 'timeout_ms: 100'), env);
     expect(site.destinations['sandbox-marketing']).toMatchObject({ timeoutMs: 100, connectTimeoutMs: 100 });
@@ -306,7 +312,13 @@ operator:
     ['an outcome that does not exist', 'path: /hook', 'errors: [{ status: 409, outcome: gone }]', marketing('errors[0].outcome')],
     ['a protected field that is no path', 'path: /hook', 'protected_fields: ["the name"]', marketing('protected_fields[0]')],
     ['keys forgotten before the last replay', 'paths: { lead: /deals }', 'key_retention: 7d', 'destinations.sandbox-crm.key_retention'],
-    ['replays beyond what the rows outlive', 'max_age: 7d', 'max_age: 32d', 'policies.strict.max_age'],
+    [
+      'keys forgotten before the approval of that replay runs out',
+      'paths: { lead: /deals }',
+      'key_retention: 191h',
+      'destinations.sandbox-crm.key_retention',
+    ],
+    ['replays beyond what the rows outlive', 'max_age: 7d', 'max_age: 745h', 'policies.strict.max_age'],
     ['a deadline beyond the age limit', 'max_age: 7d', 'max_age: 10m', 'policies.strict.max_age'],
     ['a deadline that lead.accepted would not outlive', 'deadline: 15m', 'deadline: 25h', 'policies.strict.deadline'],
     ['no source at all', good.slice(1, good.indexOf('routing:')), 'sources: []\n', 'sources'],

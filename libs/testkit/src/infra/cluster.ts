@@ -26,11 +26,12 @@ const readyLimitMs = 120_000;
 
 /**
  * Starts a cluster of so many nodes on fresh data. Topics have as many replicas as there are nodes unless they are made with fewer, and one
- * less must have what is acknowledged. Ends with this process. Throws when a node does not come up, and leaves none behind then.
+ * less must have what is acknowledged. With `accessLists` a list can refuse its clients, who are all `User:ANONYMOUS`. Ends with this process.
+ * Throws when a node does not come up, and leaves none behind then.
  */
-export async function startCluster(nodes: number): Promise<KafkaCluster> {
+export async function startCluster(nodes: number, { accessLists = false }: { accessLists?: boolean } = {}): Promise<KafkaCluster> {
   const dir = cacheDir('clusters', uniqueName('cluster'));
-  const programs = await prepare(dir, nodes);
+  const programs = await prepare(dir, { nodes, accessLists });
   const cluster = new EmbeddedCluster(dir, programs);
   try {
     await Promise.all(programs.map((_, at) => cluster.start(at + 1)));
@@ -46,7 +47,7 @@ interface Node {
   port: number;
 }
 
-async function prepare(dir: string, nodes: number): Promise<Node[]> {
+async function prepare(dir: string, { nodes, accessLists }: { nodes: number; accessLists: boolean }): Promise<Node[]> {
   const java = javaCommand();
   const progress = (): void => undefined;
   const jars = await embeddedJars(progress);
@@ -65,6 +66,7 @@ async function prepare(dir: string, nodes: number): Promise<Node[]> {
         jvmOptions: archives.kafka,
         port: base + at,
         controllerPort,
+        accessLists,
         cluster: { id, node: at + 1, controllerPorts },
       });
       return { program, port: base + at };

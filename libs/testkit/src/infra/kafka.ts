@@ -19,6 +19,8 @@ export interface KafkaOptions {
   logFile: string;
   /** Place among several nodes; default: the only one. */
   cluster?: ClusterPlace;
+  /** Asks access control lists who may do what. What no list speaks of is allowed to everybody. Default: nobody is asked. */
+  accessLists?: boolean;
   /** Ends the preparation. */
   signal?: AbortSignal;
 }
@@ -35,7 +37,7 @@ export interface ClusterPlace {
 // A node is broker and controller. Everything has as many replicas as there are nodes, all but one of which must have what is acknowledged;
 // no wait before a group's first rebalance; short sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions,
 // nor a killed broker for its own; no topic by accident.
-const serverProperties = ({ dir, port, controllerPort, cluster }: KafkaOptions): string => {
+const serverProperties = ({ dir, port, controllerPort, cluster, accessLists }: KafkaOptions): string => {
   const controllers = cluster?.controllerPorts ?? [controllerPort];
   const replicas = controllers.length;
   const inSync = Math.max(1, replicas - 1);
@@ -71,8 +73,12 @@ background.threads=2
 log.cleaner.threads=1
 log.cleaner.dedupe.buffer.size=16777216
 log.index.size.max.bytes=524288
-`;
+${accessLists ? authorizer : ''}`;
 };
+
+const authorizer = `authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
+`;
 
 const log4j = `rootLogger.level=WARN
 rootLogger.appenderRef.out.ref=out

@@ -19,9 +19,17 @@ export function notificationName({ scope, channel, recipientKey, template }: Not
   return [scope, channel, recipientKey, template].map(encodeURIComponent).join(separator);
 }
 
-/** The parts of a delivery's name; `undefined` for a name that this service did not make. */
+/** The parts of a delivery's name; `undefined` for a name that this service did not make: it may be anything that somebody asked for. */
 export function parseNotificationName(name: string): NotificationKey | undefined {
-  const [scope, channel, recipientKey, template, ...rest] = name.split(separator).map(decodeURIComponent);
+  const [scope, channel, recipientKey, template, ...rest] = name.split(separator).map(decoded);
   const complete = channel !== undefined && recipientKey !== undefined && template !== undefined && rest.length === 0;
   return scope === 'lead' && complete ? { scope, channel, recipientKey, template } : undefined;
+}
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }

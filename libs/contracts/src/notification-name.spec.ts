@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { notificationName, parseNotificationName } from './notification-key.js';
+import { notificationName, parseNotificationName } from './notification-name.js';
 
 describe('notification names', () => {
   it('are plain for ordinary parts', () => {
@@ -19,7 +19,10 @@ describe('notification names', () => {
     );
   });
 
-  it.each(['sandbox-crm', 'lead/sales/0f0f', 'lead/a/b/c/d', 'other/a/b/c'])('does not take %s for its own', (name) => {
-    expect(parseNotificationName(name)).toBeUndefined();
-  });
+  it.each(['sandbox-crm', 'lead/sales/0f0f', 'lead/a/b/c/d', 'other/a/b/c', 'lead/%/b/c', 'lead/a/b/%E0%A4%A', '%'])(
+    'does not take %s for its own',
+    (name) => {
+      expect(parseNotificationName(name)).toBeUndefined();
+    },
+  );
 });
