@@ -2,9 +2,9 @@ import { headers, type LeadAccepted, LeadAcceptedEvent, type LeadPayload, unrout
 import type { Codec } from '#messaging';
 import { type Hmacs, type KeyRing, newEventId, newLeadRef, type Site, seal, type TraceContext } from '#runtime';
 import { type DeliveryPlan, planDeliveries } from './plan-deliveries.js';
+import { type ContactKeys, contactKeys, searchKey } from './search/contact-keys.js';
 import type { NewLead } from './store/new-lead.js';
 import { canonical } from './submission/canonical.js';
-import { emailIdentity } from './submission/contact.js';
 import { leadPayload } from './submission/lead-payload.js';
 import type { Submission } from './submission/normalise.js';
 import { unroutedRecords } from './unrouted-records.js';
@@ -30,11 +30,8 @@ export function prepareLead(tools: PrepareTools, lead: Submission, at: { now: Da
   const eventId = newEventId(at.now.getTime());
   const leadRef = newLeadRef();
   const submittedAt = lead.submittedAt ?? at.now;
-  const personKey = tools.hmacs.personKey(organization, {
-    email: lead.contact.email ? emailIdentity(lead.contact.email) : undefined,
-    phone: lead.contact.phone || undefined,
-    ref: leadRef,
-  });
+  const keys = contactKeys(tools.hmacs, organization, lead.contact);
+  const personKey = keys.email ?? keys.phone ?? tools.hmacs.personKey(organization, { ref: leadRef });
   const payload = leadPayload(lead, { submittedAt, personKey });
   const plan = planDeliveries(tools.site, lead);
   const event: LeadAccepted = {
@@ -56,7 +53,7 @@ export function prepareLead(tools: PrepareTools, lead: Submission, at: { now: Da
     test: lead.test,
     destinations: plan.destinations,
   };
-  const row = toRow(tools, { event, payload, plan, trace: at.trace });
+  const row = toRow(tools, { event, payload, plan, keys, trace: at.trace });
   if (lead.supersedes !== undefined) row.supersedesRef = externalRef(tools.hmacs, lead, lead.supersedes);
   return { row, payload };
 }
@@ -70,10 +67,11 @@ interface RowParts {
   event: LeadAccepted;
   payload: LeadPayload;
   plan: DeliveryPlan;
+  keys: ContactKeys;
   trace: TraceContext;
 }
 
-function toRow(tools: PrepareTools, { event, payload, plan, trace }: RowParts): NewLead {
+function toRow(tools: PrepareTools, { event, payload, plan, keys, trace }: RowParts): NewLead {
   const recordKey = Buffer.from(payload.person_key, 'utf8');
   const bytes = tools.codec.encode(LeadAcceptedEvent, event);
   const recordHeaders = announcementHeaders(event, trace);
@@ -93,6 +91,8 @@ function toRow(tools: PrepareTools, { event, payload, plan, trace }: RowParts): 
     owner: plan.owner,
     test: event.test,
     recordKey,
+    emailKey: searchKey(keys.email),
+    phoneKey: searchKey(keys.phone),
     event: bytes,
     trace,
     sealed: seal(tools.ring, Buffer.from(JSON.stringify(payload), 'utf8'), vaultAad(event.lead_ref, 1)),

@@ -17,7 +17,9 @@ import { SubmittedLeads } from './kafka/submitted-leads.js';
 import { Purger } from './purge/purger.js';
 import { unreadSince } from './reannounce/backlog.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
+import { serveSearch } from './search/search-routes.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
+import { serveReveal } from './vault/reveal-routes.js';
 import { serveRewrap } from './vault/rewrap-route.js';
 import { serveVault } from './vault/vault-route.js';
 
@@ -71,6 +73,8 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
   serveVault(server, { ...storage, logger });
   serveRewrap(server, storage);
   serveBalance(server, storage);
+  serveSearch(server, { ...storage, site });
+  serveReveal(server, { ...storage, logger });
   serveConsent(server, { db, logger });
   const purger = new Purger({ db, logger });
   purger.start();

@@ -37,7 +37,7 @@ export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
 export { type ExpireAnswer, type ExpireRequest, expireRequest, expireRoute } from './expire-route.js';
 export { findDdl, findDdlDown } from './find-ddl.js';
-export { type FindAnswer, type FindRequest, type FoundDelivery, findRequest, findRoute } from './find-route.js';
+export { type FindAnswer, type FindRequest, type FoundDelivery, filtersOnlySql, findRequest, findRoute } from './find-route.js';
 export {
   type AttemptItem,
   type HistoryAnswer,
@@ -49,7 +49,7 @@ export {
 export type { LookupResult, Outcome, OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
 export type { Permit } from './permits/permit.js';
-export { loadPermitPrivateKey } from './permits/permit-keys.js';
+export { loadPermitPrivateKey, loadSigningKey, loadVerifyingKeys } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';

@@ -1,4 +1,5 @@
 import { CreateIntake1764374400000 } from './1764374400000-create-intake.js';
+import { SearchLeads1764460800000 } from './1764460800000-search-leads.js';
 
 /** The tables of intake, in order. Run by `leadctl migrate` in intake's own schema. */
-export const migrations = [CreateIntake1764374400000];
+export const migrations = [CreateIntake1764374400000, SearchLeads1764460800000];

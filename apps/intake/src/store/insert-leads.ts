@@ -23,6 +23,8 @@ export const leadColumns: readonly Column<NewLead>[] = [
   ['owner', 'text', (lead) => lead.owner],
   ['test', 'bool', (lead) => lead.test],
   ['record_key', 'bytea', (lead) => lead.recordKey],
+  ['email_key', 'int8', (lead) => lead.emailKey],
+  ['phone_key', 'int8', (lead) => lead.phoneKey],
   ['event', 'bytea', (lead) => lead.event],
   ['traceparent', 'text', (lead) => lead.trace.traceparent],
   ['tracestate', 'text', (lead) => lead.trace.tracestate],
@@ -73,9 +75,9 @@ with input as materialized (
   select input.* from input where event_id in (select event_id from keyed)
 ), saved as (
   insert into lead (event_id, lead_ref, organization, source, form, campaign, supersedes_ref, submitted_at, accepted_at, deadline_at,
-    policy, owner, test, record_key, event, traceparent, tracestate)
+    policy, owner, test, record_key, email_key, phone_key, event, traceparent, tracestate)
   select event_id, lead_ref, organization, source, form, campaign, supersedes_ref, submitted_at, accepted_at, deadline_at,
-    policy, owner, test, record_key, event, traceparent, tracestate
+    policy, owner, test, record_key, email_key, phone_key, event, traceparent, tracestate
   from fresh
 ), vaulted as (
   insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, delete_after)

@@ -33,6 +33,9 @@ export interface NewLead extends IntakeKey {
   test: boolean;
   /** Key of the lead.accepted record. */
   recordKey: Buffer;
+  /** What the lead is searched by: 64 bits of a keyed hash of each address. */
+  emailKey?: bigint;
+  phoneKey?: bigint;
   /** The encoded lead.accepted event, kept for announcing it again. */
   event: Buffer;
   /** Of the span that created the event; travels in the record's headers. */
