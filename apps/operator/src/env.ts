@@ -12,4 +12,8 @@ export const operatorEnv = {
   RELAY_POLL_MS: timingEnv.RELAY_POLL_MS,
   /** How often the owners are asked what is unresolved there, and what became of open items. */
   FOLLOW_MS: z.coerce.number().int().min(100).max(3_600_000).default(5_000),
+  /** File to which the signed head of the audit chain is written, outside the database; absent: it is only logged. */
+  AUDIT_HEAD_FILE: z.string().min(1).optional(),
+  /** How often new rows of the audit are chained. */
+  AUDIT_SEAL_MS: z.coerce.number().int().min(50).max(60_000).default(1_000),
 };

@@ -10,6 +10,7 @@ const ddl = `
 ALTER TABLE audit ADD COLUMN organization text;
 CREATE INDEX audit_person ON audit (person, audit_id);
 CREATE INDEX audit_action ON audit (action, audit_id);
+CREATE INDEX audit_about ON audit USING gin (subject);
 CREATE TABLE audit_seal (
   seq bigint PRIMARY KEY,
   audit_id bigint NOT NULL UNIQUE,
@@ -34,7 +35,7 @@ export class PeopleAndAudit1764460800000 implements MigrationInterface {
       DROP TABLE audit_seal;
       DROP TRIGGER audit_append_only ON audit;
       DROP FUNCTION refuse_change;
-      DROP INDEX audit_person, audit_action;
+      DROP INDEX audit_person, audit_action, audit_about;
       ALTER TABLE audit DROP COLUMN organization`);
   }
 }

@@ -78,6 +78,8 @@ export const logFields = [
   'paused',
   'members',
   'generation',
+  'seq',
+  'audit_head',
   'problems',
 ] as const;
 
