@@ -23,6 +23,17 @@ export {
 export { headers } from './headers.js';
 export { operationKey, resolutionName, resolutionNamespace, unrouted } from './keys.js';
 export type { LeadPayload, VaultReadItem } from './lead-payload.js';
+export type {
+  Announcement,
+  CourseDelivery,
+  CourseRefusal,
+  FoundLead,
+  LeadCourse,
+  MaskAnswer,
+  MaskedContact,
+  RevealAnswer,
+  RevealedFields,
+} from './lead-search.js';
 export { notificationName, parseNotificationName } from './notification-name.js';
 export { type DeliveryState, deliveryState, finalStates, isFinal, type OperationState, operationStates } from './states.js';
 export {

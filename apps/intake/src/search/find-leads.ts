@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { DeliveryState } from '#contracts';
+import type { DeliveryState, FoundLead } from '#contracts';
 import { filtersOnlySql } from '#delivery';
 import type { Database, Hmacs, Site, Sql } from '#runtime';
 import { externalRef } from '../prepare-lead.js';
 import { normaliseEmail, normalisePhone } from '../submission/contact.js';
 import { contactKeys, searchKey } from './contact-keys.js';
-import { type FoundLead, worstDelivery } from './found-lead.js';
+import { worstDelivery } from './worst-delivery.js';
 
 const text = z.string().min(1).max(512);
 /** Absent: every organization. */

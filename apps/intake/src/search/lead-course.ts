@@ -1,65 +1,7 @@
-import { type DeliveryState, type FailureClass, headers, LeadAcceptedEvent } from '#contracts';
+import { type Announcement, type CourseDelivery, type CourseRefusal, headers, LeadAcceptedEvent, type LeadCourse } from '#contracts';
 import { filtersOnlySql } from '#delivery';
 import type { Codec } from '#messaging';
-import type { Database, FieldProblem, Sql } from '#runtime';
-
-/** Where the announcement of a lead is. `parked`: the broker refuses the record. */
-export type Announcement = 'in_outbox' | 'parked' | 'announced';
-
-export interface CourseDelivery {
-  destination: string;
-  state: DeliveryState;
-  class?: string;
-  code?: string;
-  owner?: string;
-  generation: number;
-  operations: { kind: string; state: string; ref?: string }[];
-  /** ISO 8601, as all times here. */
-  as_of: string;
-  /** Its owner has it since. */
-  claimed_at?: string;
-  announcements: number;
-  announced_at: string;
-}
-
-export interface CourseRefusal {
-  rejected_id: string;
-  class: FailureClass;
-  code: string;
-  rejected_at: string;
-  topic: string;
-  partition: number;
-  offset: string;
-  errors: FieldProblem[];
-}
-
-/** What intake knows of a lead: references, names and times, no personal data. */
-export interface LeadCourse {
-  event_id: string;
-  lead_ref: string | null;
-  organization: string;
-  source: string;
-  form: string | null;
-  campaign: string | null;
-  policy: string | null;
-  owner: string | null;
-  test: boolean;
-  submitted_at: string | null;
-  accepted_at: string | null;
-  deadline_at: string | null;
-  trace_id: string | null;
-  /** Whether the person's data is still kept; `gone`: erased, or its time was over. */
-  vault: { state: 'kept' | 'gone'; revision: number; consent_withdrawn_at: string | null; delete_after: string | null };
-  announcement: Announcement | null;
-  /** The lead that this one replaces by the word of its source, and those that replace it. */
-  supersedes: string | null;
-  superseded_by: string[];
-  deliveries: CourseDelivery[];
-  /** As the notifier said last. */
-  notifications: { channel: string; template: string; state: string }[];
-  /** Records that were refused under the same submission id; the only content where nothing was accepted. */
-  refusals: CourseRefusal[];
-}
+import type { Database, Sql } from '#runtime';
 
 interface Row extends Omit<LeadCourse, 'vault' | 'deliveries' | 'notifications' | 'refusals' | 'announcement' | 'superseded_by'> {
   vault: LeadCourse['vault'] | null;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { FoundLead, LeadCourse } from '#contracts';
 import {
   createLogger,
   type Database,
@@ -14,8 +15,6 @@ import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.
 import { insertRejections } from '../store/insert-rejections.js';
 import type { Submission } from '../submission/normalise.js';
 import { serveReveal } from '../vault/reveal-routes.js';
-import type { FoundLead } from './found-lead.js';
-import type { LeadCourse } from './lead-course.js';
 import { serveSearch } from './search-routes.js';
 
 /** Real servers on a busy machine. */

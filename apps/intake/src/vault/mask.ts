@@ -1,11 +1,4 @@
-import type { LeadPayload } from '#contracts';
-
-/** A contact as it is shown to whoever has not been allowed to see it. Absent fields are null; empty ones stay empty. */
-export interface MaskedContact {
-  name: string | null;
-  email: string | null;
-  phone: string | null;
-}
+import type { LeadPayload, MaskedContact } from '#contracts';
 
 const firstOf = (text: string): string => `${Array.from(text)[0] ?? ''}…`;
 

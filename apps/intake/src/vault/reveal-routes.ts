@@ -1,23 +1,10 @@
 import { z } from 'zod';
-import type { LeadPayload } from '#contracts';
+import type { LeadPayload, MaskAnswer, RevealAnswer, RevealedFields } from '#contracts';
 import { type InternalServer, type KeyRing, type Logger, metrics, type Sql } from '#runtime';
-import { type MaskedContact, maskContact } from './mask.js';
+import { maskContact } from './mask.js';
 import { readVault } from './read-vault.js';
 
 const leadRef = z.string().min(1).max(64);
-
-export interface MaskAnswer {
-  /** 410: nothing is kept any more. 500: it cannot be opened. */
-  status: 200 | 410 | 500;
-  revision: number;
-  masked: MaskedContact | null;
-}
-
-export interface RevealAnswer {
-  status: 200 | 410 | 500;
-  revision: number;
-  fields: { name: string | null; email: string | null; phone: string | null; message: string | null; custom: LeadPayload['custom'] } | null;
-}
 
 /**
  * For operator, POST, one lead a time:
@@ -49,7 +36,7 @@ export function serveReveal(server: InternalServer, tools: { db: Sql; ring: KeyR
   });
 }
 
-function fieldsOf({ contact, message, custom }: LeadPayload): RevealAnswer['fields'] {
+function fieldsOf({ contact, message, custom }: LeadPayload): RevealedFields {
   const { name = null, email = null, phone = null } = contact;
   return { name, email, phone, message: message ?? null, custom };
 }
