@@ -9,6 +9,7 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { openOperatorDatabase, silent } from '../../test/rig.js';
 import type { Person } from '../people/person.js';
 import { audit } from './audit.js';
+import { auditRefusals } from './audit-refusals.js';
 import { headReader, signHead } from './head.js';
 import { auditQuery, listAudit } from './list-audit.js';
 import { AuditSealer } from './sealer.js';
@@ -212,6 +213,20 @@ describe('the role of the service', () => {
       expect(failed).toMatchObject({ code: '42501' });
     }
     expect(await verify()).toMatchObject({ ok: true, checked: 1 });
+  });
+});
+
+describe('a refusal', () => {
+  it('is noted with who tried what on which lead, unless it was a look', async () => {
+    const onRefused = auditRefusals(db);
+    const tried = { person: { ...boss, subject: 'vera' }, route: 'POST /v1/leads/:event_id/reveal', params: { event_id: 'e-1' } };
+    await onRefused({ ...tried, permission: 'reveal' });
+    await onRefused({ ...tried, permission: 'list' });
+    const { items } = await listAudit(db, auditQuery.parse({}), boss);
+    expect(items).toMatchObject([
+      { caller: 'api', person: 'vera', action: 'request.refused', subject: { permission: 'reveal', route: tried.route, event_id: 'e-1' } },
+    ]);
+    expect(items).toHaveLength(1);
   });
 });
 
