@@ -41,7 +41,7 @@ export async function buildConsole({ force = false } = {}) {
     await build({
       configFile: join(source, 'vite.config.ts'),
       configLoader: 'native',
-      logLevel: 'warn',
+      logLevel: 'error',
       build: { outDir: built, emptyOutDir: true },
     });
     layOut(built);

@@ -10,14 +10,16 @@ export interface FieldProblem {
 /** A refusal of the API (RFC 9457), or that nothing answered: then `status` is 0. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
+  readonly detail: string | undefined;
+  readonly fields: readonly FieldProblem[];
   constructor(
     readonly status: number,
-    readonly kind: string,
     message: string,
-    readonly detail?: string,
-    readonly fields: readonly FieldProblem[] = [],
+    { detail, fields = [] }: { detail?: string | undefined; fields?: readonly FieldProblem[] } = {},
   ) {
     super(message);
+    this.detail = detail;
+    this.fields = fields;
   }
 }
 
@@ -50,12 +52,9 @@ export async function send(path: string, { method = 'GET', body, signal }: Reque
     ...(signal && { signal }),
   }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(
-      0,
-      'unreachable',
-      'Operator does not answer',
-      'Nothing was changed unless the history says so. The console tries again.',
-    );
+    throw new ApiError(0, 'Operator does not answer', {
+      detail: 'Nothing was changed unless the history says so. The console tries again.',
+    });
   });
   if (response.ok) return response;
   const problem = await problemOf(response);
@@ -65,10 +64,9 @@ export async function send(path: string, { method = 'GET', body, signal }: Reque
 
 async function problemOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
-  const kind = String(body.type ?? 'unknown').replace(/^urn:lead-delivery:problem:/, '');
   const title = typeof body.title === 'string' ? body.title : `Operator answered ${response.status}`;
   const detail = typeof body.detail === 'string' ? body.detail : undefined;
-  return new ApiError(response.status, kind, title, detail, Array.isArray(body.errors) ? (body.errors as FieldProblem[]) : []);
+  return new ApiError(response.status, title, { detail, fields: Array.isArray(body.errors) ? (body.errors as FieldProblem[]) : [] });
 }
 
 export async function get<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {

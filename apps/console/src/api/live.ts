@@ -67,7 +67,7 @@ async function readStream(client: QueryClient, signal: AbortSignal): Promise<voi
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), silentForMs);
-      for (const { event, data } of read(piece.value)) if (event === 'changed') refresh(namesIn(data));
+      refresh(read(piece.value).flatMap(({ event, data }) => (event === 'changed' ? namesIn(data) : [])));
     }
   } finally {
     clearTimeout(timer);

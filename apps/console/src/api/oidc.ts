@@ -32,7 +32,7 @@ async function endpointsOf(oidc: Oidc): Promise<Endpoints> {
   const { authorization_endpoint, token_endpoint } = oidc;
   if (authorization_endpoint !== undefined && token_endpoint !== undefined) return { authorization_endpoint, token_endpoint };
   const response = await fetch(`${oidc.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  if (!response.ok) throw new ApiError(response.status, 'issuer', 'The identity provider does not say where to sign in');
+  if (!response.ok) throw new ApiError(response.status, 'The identity provider does not say where to sign in');
   return (await response.json()) as Endpoints;
 }
 
@@ -70,10 +70,10 @@ export async function comeBack(search: string): Promise<string> {
   const stored = sessionStorage.getItem(pendingKey);
   sessionStorage.removeItem(pendingKey);
   const code = query.get('code');
-  if (query.has('error')) throw new ApiError(0, 'issuer', 'The identity provider refused', query.get('error_description') ?? undefined);
-  if (stored === null || code === null) throw new ApiError(0, 'issuer', 'This sign-in was not begun in this tab');
+  if (query.has('error')) throw new ApiError(0, 'The identity provider refused', { detail: query.get('error_description') ?? undefined });
+  if (stored === null || code === null) throw new ApiError(0, 'This sign-in was not begun in this tab');
   const pending = JSON.parse(stored) as Pending;
-  if (pending.state !== query.get('state')) throw new ApiError(0, 'issuer', 'This sign-in was not begun in this tab');
+  if (pending.state !== query.get('state')) throw new ApiError(0, 'This sign-in was not begun in this tab');
   const form = {
     grant_type: 'authorization_code',
     code,
@@ -83,8 +83,7 @@ export async function comeBack(search: string): Promise<string> {
   };
   const response = await fetch(pending.tokenEndpoint, { method: 'POST', body: new URLSearchParams(form) });
   const answer = (await response.json().catch(() => ({}))) as { access_token?: string };
-  if (!response.ok || answer.access_token === undefined)
-    throw new ApiError(response.status, 'issuer', 'The identity provider gave no token');
+  if (!response.ok || answer.access_token === undefined) throw new ApiError(response.status, 'The identity provider gave no token');
   signIn(answer.access_token);
   return pending.target;
 }

@@ -23,14 +23,6 @@ export function signOut(because?: string): void {
   for (const listener of listeners) listener();
 }
 
-/** Takes a token that a demo link carries behind `#token=`, and removes it from the address and the history entry. */
-export function takeTokenFromAddress(): void {
-  const given = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (given === null) return;
-  history.replaceState(null, '', location.pathname + location.search);
-  signIn(given);
-}
-
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

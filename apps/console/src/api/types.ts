@@ -1,4 +1,7 @@
 // What operator's API answers, as far as the console reads it. Times are ISO 8601 in UTC; ages and durations are milliseconds.
+import type { Batch } from './batch-types.js';
+
+export type { Batch, BatchFilter, BatchItem, DraftRequest } from './batch-types.js';
 
 export const permissions = ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure'] as const;
 export type Permission = (typeof permissions)[number];
@@ -208,78 +211,7 @@ export interface Overview {
   backlog: BacklogPoint[];
   time_to_write: WritePoint[];
   work_by_owner: { owner: string; open: number; overdue: number; oldest_age_ms?: number | null }[];
-  recent_batches: BatchSummary[];
-}
-
-export interface BatchSummary {
-  batch_id: string;
-  state: string;
-  author?: string | null;
-  approver?: string | null;
-  reason?: string | null;
-  destination?: string | null;
-  created_at?: string | null;
-  items?: number;
-  counts?: Partial<BatchCounts>;
-}
-
-export interface BatchCounts {
-  eligible: number;
-  approved: number;
-  sent: number;
-  succeeded: number;
-  failed: number;
-  skipped: number;
-  open: number;
-}
-
-export interface BatchCaps {
-  max?: number;
-  rate_per_s?: number;
-  concurrency?: number;
-  max_duration?: string;
-  canary?: number;
-  new_deadline?: string;
-}
-
-export interface Batch extends BatchSummary {
-  hash: string;
-  caps?: BatchCaps;
-  counts: BatchCounts;
-  verdicts?: Record<string, number> | null;
-  canary?: { size: number; verified: number; lookups: number } | null;
-  stopped_by?: string | null;
-  stop_reason?: string | null;
-  rate_now?: number | null;
-  /** 0 to 1. */
-  progress?: number | null;
-  expires_at?: string | null;
-}
-
-export interface BatchItem {
-  item_id?: string;
-  event_id: string;
-  destination: string;
-  verdict?: string | null;
-  why?: string | null;
-  state?: string | null;
-  outcome?: string | null;
-  canary?: boolean;
-  code?: string | null;
-  ended_at?: string | null;
-}
-
-export interface DraftRequest {
-  select?: Record<string, unknown>;
-  filter?: Record<string, unknown>;
-  max: number;
-  new_deadline: string;
-  rate_per_s: number;
-  concurrency: number;
-  max_duration: string;
-  canary: number;
-  reason: string;
-  destination?: string;
+  recent_batches: Batch[];
 }
 
 export interface Percentiles {
@@ -326,24 +258,31 @@ export interface Correction {
   correction_id: string;
   hash: string;
   state: string;
+  event_id?: string | null;
+  destination?: string | null;
   author?: string | null;
+  approver?: string | null;
+  reason?: string | null;
+  /** Names of what changes; never the values. */
   fields?: string[];
 }
 
 export interface AuditEntry {
-  audit_id?: string;
+  audit_id: string;
+  /** Place in the chain; null until it is sealed. */
+  seq: number | null;
   at: string;
   person: string;
-  caller?: string;
+  caller: string;
   action: string;
-  subject: unknown;
-  reason?: string | null;
+  organization: string | null;
+  subject: Record<string, unknown>;
 }
 
-export interface AuditVerdict {
+export interface AuditReport {
   ok: boolean;
-  entries?: number;
-  sealed?: number;
-  problem?: string | null;
-  at?: string | null;
+  checked: number;
+  unsealed: number;
+  head: { seq: number; hash: string; sealed_at: string } | null;
+  findings: { kind: string; seq?: number; audit_id?: string; detail: string }[];
 }

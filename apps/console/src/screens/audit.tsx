@@ -1,0 +1,162 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useSearchParams } from 'react-router';
+import { get } from '../api/client.js';
+import type { AuditEntry, AuditReport, Page } from '../api/types.js';
+import { Act } from '../parts/act.js';
+import { Answer } from '../parts/answer.js';
+import { Field } from '../parts/field.js';
+import { Pager } from '../parts/pager.js';
+import { Failure, Panel, ScreenHead, Teach } from '../parts/small.js';
+import { When } from '../parts/when.js';
+import { number, plain } from '../parts/words.js';
+
+const filters = ['action', 'person', 'subject'] as const;
+
+export function AuditScreen() {
+  const [params, setParams] = useSearchParams();
+  const asked = Object.fromEntries([...filters, 'after'].map((name) => [name, params.get(name) ?? undefined]));
+  const query = useQuery({
+    queryKey: ['audit', asked],
+    queryFn: ({ signal }) => get<Page<AuditEntry>>('audit', asked, signal),
+    placeholderData: (before) => before,
+  });
+  return (
+    <div className="screen">
+      <ScreenHead
+        title="Audit"
+        about="Who did or was refused what, newest first. Entries are written with the action itself and chained, so that an edit, a gap or a cut tail shows."
+      />
+      <Verify />
+      <AuditFilter
+        key={params.toString()}
+        asked={asked}
+        onSet={(form) =>
+          setParams(
+            Object.fromEntries(filters.map((name) => [name, String(form.get(name) ?? '').trim()]).filter(([, value]) => value !== '')),
+          )
+        }
+      />
+      <Panel>
+        <Answer query={query}>
+          {({ items, next }) => (
+            <>
+              <Entries entries={items} />
+              <Pager next={next} shown={items.length} />
+            </>
+          )}
+        </Answer>
+      </Panel>
+    </div>
+  );
+}
+
+function AuditFilter({ asked, onSet }: { asked: Record<string, string | undefined>; onSet: (form: FormData) => void }) {
+  return (
+    <form
+      className="toolbar"
+      aria-label="Filter"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSet(new FormData(event.currentTarget));
+      }}
+    >
+      <Field label="Action" name="action" defaultValue={asked.action} placeholder="any" />
+      <Field label="Person" name="person" defaultValue={asked.person} placeholder="anybody" />
+      <Field label="About" name="subject" defaultValue={asked.subject} placeholder="an id or a name" />
+      <button type="submit">Filter</button>
+    </form>
+  );
+}
+
+function Verify() {
+  const [report, setReport] = useState<AuditReport>();
+  const verify = useMutation({ mutationFn: () => get<AuditReport>('audit/verify'), onSuccess: setReport });
+  return (
+    <div className="row">
+      <Act needs="list" busy={verify.isPending} onPress={() => verify.mutate()}>
+        Verify the chain
+      </Act>
+      {verify.isError && <Failure error={verify.error} />}
+      <span role="status">{report !== undefined && <Verdict report={report} />}</span>
+    </div>
+  );
+}
+
+function Verdict({ report: { ok, checked, unsealed, head, findings } }: { report: AuditReport }) {
+  if (ok) {
+    return (
+      <span className="chip tone-ok">
+        ✓ {number(checked)} entries are as they were written
+        {head && `, up to number ${head.seq}`}
+        {unsealed > 0 && `; ${unsealed} not sealed yet`}
+      </span>
+    );
+  }
+  return (
+    <span className="failure">
+      <strong>The audit is not as it was written</strong>
+      {findings.map(({ kind, seq, detail }) => (
+        <span key={`${kind}${seq}${detail}`}>
+          {plain(kind)}
+          {seq === undefined ? '' : ` at number ${seq}`}: {detail}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Entries({ entries }: { entries: AuditEntry[] }) {
+  if (entries.length === 0) {
+    return (
+      <Teach title="No entry is like that">
+        <p>Every change, every reveal and every refusal for want of a permission stands here. Take a filter away to see more.</p>
+      </Teach>
+    );
+  }
+  return (
+    <div className="table-wrap">
+      <table>
+        <caption className="sr">Audit entries</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Person</th>
+            <th scope="col">Action</th>
+            <th scope="col">About</th>
+            <th scope="col" className="num">
+              Number
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.audit_id}>
+              <td>
+                <When at={entry.at} />
+              </td>
+              <td>
+                {entry.person}
+                <small>{entry.caller === entry.person ? '' : `by way of ${entry.caller}`}</small>
+              </td>
+              <td>
+                <code>{entry.action}</code>
+              </td>
+              <td style={{ overflowWrap: 'anywhere' }}>{about(entry.subject)}</td>
+              <td className="num">{entry.seq ?? 'not sealed yet'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const written = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value));
+
+function about(subject: AuditEntry['subject']): string {
+  return Object.entries(subject ?? {})
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => `${plain(name)} ${written(value)}`)
+    .join(' · ');
+}

@@ -1,0 +1,78 @@
+import { Link } from 'react-router';
+import type { Batch } from '../../api/types.js';
+import { Chip, Progress, Teach } from '../../parts/small.js';
+import { Ago } from '../../parts/when.js';
+import { number, shortId } from '../../parts/words.js';
+
+/** What a batch is about, from the filter that it was drafted from. */
+export function aboutOf({ selection }: Pick<Batch, 'selection'>): string {
+  const { event_ids: ids, ...named } = selection ?? {};
+  const parts = Object.values(named).filter((value) => typeof value === 'string');
+  if (Array.isArray(ids)) parts.push(ids.length === 1 ? 'one lead' : `${ids.length} leads by id`);
+  return parts.map((part) => String(part).replaceAll('_', ' ')).join(' · ') || 'everything open';
+}
+
+export function BatchTable({ batches }: { batches: Batch[] }) {
+  if (batches.length === 0) {
+    return (
+      <Teach title="No batches yet">
+        <p>
+          A batch sends dead letters again, safely: it is drafted, checked item by item, approved by somebody else, tried on a few, and only
+          then run. Begin at <Link to="/queues/dead">a group of dead letters</Link>.
+        </p>
+      </Teach>
+    );
+  }
+  return (
+    <div className="table-wrap">
+      <table>
+        <caption className="sr">Batches</caption>
+        <thead>
+          <tr>
+            <th scope="col">Batch</th>
+            <th scope="col">State</th>
+            <th scope="col">Done</th>
+            <th scope="col">By</th>
+            <th scope="col">Drafted</th>
+          </tr>
+        </thead>
+        <tbody>
+          {batches.map((batch) => (
+            <BatchRow key={batch.batch_id} batch={batch} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function BatchRow({ batch }: { batch: Batch }) {
+  const { batch_id: id, state, counts, author, approver } = batch;
+  return (
+    <tr data-row>
+      <td>
+        <Link to={`/batches/${id}`} className="mono">
+          {shortId(id)}
+        </Link>
+        <small>{aboutOf(batch)}</small>
+      </td>
+      <td>
+        <Chip state={state} />
+      </td>
+      <td style={{ minWidth: 130 }}>
+        <Progress share={batch.progress ?? 0} label={`Progress of batch ${shortId(id)}`} />
+        <small>
+          {number(counts?.succeeded)} of {number(counts?.approved || counts?.items)}
+          {counts?.failed ? `, ${number(counts.failed)} failed` : ''}
+        </small>
+      </td>
+      <td>
+        {author}
+        <small>{approver ? `approved by ${approver}` : 'not approved'}</small>
+      </td>
+      <td>
+        <Ago at={batch.created_at} />
+      </td>
+    </tr>
+  );
+}

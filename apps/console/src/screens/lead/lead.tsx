@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from 'react-router';
+import { get } from '../../api/client.js';
+import type { Timeline } from '../../api/types.js';
+import { Answer } from '../../parts/answer.js';
+import { Id, Panel, ScreenHead } from '../../parts/small.js';
+import { Ago, When } from '../../parts/when.js';
+import { plain } from '../../parts/words.js';
+import { Deliveries } from './deliveries.js';
+import { LeadActions } from './lead-actions.js';
+import { LeadEvents } from './lead-events.js';
+import { PersonPanel } from './person-panel.js';
+import { Story } from './story.js';
+
+export function LeadScreen() {
+  const { eventId = '' } = useParams();
+  const query = useQuery({
+    queryKey: ['lead', eventId],
+    queryFn: ({ signal }) => get<Timeline>(`leads/${encodeURIComponent(eventId)}`, {}, signal),
+  });
+  return (
+    <div className="screen">
+      <Answer query={query}>
+        {(lead) => (
+          <>
+            <ScreenHead
+              title={<>Lead {lead.test === true && <span className="chip tone-held">test</span>}</>}
+              about={<Id value={lead.event_id} label="event id" whole />}
+            >
+              <LeadActions lead={lead} />
+            </ScreenHead>
+            <Story summary={lead.summary} />
+            <div className="lead">
+              <div className="stack">
+                <Panel title="Where it goes">
+                  <Deliveries lead={lead} />
+                </Panel>
+                <Panel title="What happened, oldest first">
+                  <LeadEvents events={lead.events} />
+                </Panel>
+              </div>
+              <aside aria-label="About this lead">
+                <PersonPanel key={lead.event_id} lead={lead} />
+                <Facts lead={lead} />
+                <DecideElsewhere lead={lead} />
+              </aside>
+            </div>
+          </>
+        )}
+      </Answer>
+    </div>
+  );
+}
+
+function Facts({ lead }: { lead: Timeline }) {
+  return (
+    <Panel title="About it">
+      <dl className="facts inside">
+        <dt>Organization</dt>
+        <dd>{lead.organization}</dd>
+        <dt>Source, form</dt>
+        <dd>{[lead.source, lead.form].filter(Boolean).join(' · ')}</dd>
+        <dt>Campaign</dt>
+        <dd>{lead.campaign ?? '–'}</dd>
+        <dt>Submitted</dt>
+        <dd>
+          <When at={lead.submitted_at} /> (<Ago at={lead.submitted_at} />)
+        </dd>
+        <dt>Accepted</dt>
+        <dd>
+          <When at={lead.accepted_at} />
+        </dd>
+        <dt>Due</dt>
+        <dd>
+          <When at={lead.deadline_at} />{' '}
+          {lead.deadline_at && (
+            <small className="quiet">
+              (<Ago at={lead.deadline_at} />)
+            </small>
+          )}
+        </dd>
+        <dt>Owner</dt>
+        <dd>{lead.owner ?? 'nobody'}</dd>
+        <dt>Lead ref</dt>
+        <dd>
+          <code>{lead.lead_ref}</code>
+        </dd>
+      </dl>
+    </Panel>
+  );
+}
+
+function DecideElsewhere({ lead }: { lead: Timeline }) {
+  const letters = lead.dead_letters ?? [];
+  if (letters.length === 0) return null;
+  return (
+    <Panel title="Dead letters">
+      <ul className="inside stack">
+        {letters.map((letter) => (
+          <li key={letter.dead_letter_id}>
+            <Link to={`/queues/dead?class=${letter.class}&destination=${letter.destination ?? ''}&view=list`}>{plain(letter.class)}</Link>
+            {letter.destination && ` at ${letter.destination}`} · {letter.state}
+            {letter.next_action && <small className="quiet"> {letter.next_action}</small>}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

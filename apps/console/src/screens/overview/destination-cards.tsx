@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { get } from '../../api/client.js';
+import type { DestinationState, Overview } from '../../api/types.js';
+import { Chip } from '../../parts/small.js';
+import { duration, number, plain, toneOf } from '../../parts/words.js';
+
+/** States in the order in which somebody has to care. */
+const order = ['uncertain', 'dead', 'expired', 'held', 'waiting', 'in_flight', 'pending', 'accepted', 'delivered'];
+const queueOf: Readonly<Record<string, string>> = { uncertain: 'uncertain', dead: 'dead', expired: 'expired', held: 'held' };
+
+export function DestinationCards({ overview }: { overview: Overview }) {
+  const states = useQuery({
+    queryKey: ['destinations'],
+    queryFn: ({ signal }) => get<{ items: DestinationState[] }>('destinations', {}, signal),
+  });
+  const names = [
+    ...new Set([
+      ...overview.counts.map(({ destination }) => destination),
+      ...(states.data?.items ?? []).map(({ destination }) => destination),
+    ]),
+  ];
+  return (
+    <section aria-label="Destinations" className="cards">
+      {names.sort().map((name) => (
+        <Card key={name} name={name} overview={overview} state={states.data?.items.find(({ destination }) => destination === name)} />
+      ))}
+    </section>
+  );
+}
+
+function Card({ name, overview, state }: { name: string; overview: Overview; state: DestinationState | undefined }) {
+  const counts = overview.counts
+    .filter(({ destination, count }) => destination === name && count > 0)
+    .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  const oldest = overview.oldest.filter(({ destination }) => destination === name).sort((a, b) => (b.age_ms ?? 0) - (a.age_ms ?? 0))[0];
+  return (
+    <article className="panel card">
+      <div className="row spread">
+        <h2>
+          <Link to={`/destinations#${name}`}>{name}</Link>
+        </h2>
+        {state !== undefined && <Chip state={state.mode} />}
+      </div>
+      <div className="tallies">
+        {counts.length === 0 && <span className="quiet">No deliveries yet</span>}
+        {counts.map(({ state: name_, count }) => (
+          <Tally key={name_} destination={name} state={name_} count={count} />
+        ))}
+      </div>
+      <p className="quiet">
+        {oldest?.age_ms ? `Oldest ${plain(oldest.state)}: ${duration(oldest.age_ms)} since it was submitted` : 'Nothing waits'}
+      </p>
+    </article>
+  );
+}
+
+function Tally({ destination, state, count }: { destination: string; state: string; count: number }) {
+  const queue = queueOf[state];
+  const text = (
+    <>
+      <b>{number(count)}</b> {plain(state)}
+    </>
+  );
+  if (queue === undefined) return <span>{text}</span>;
+  return (
+    <Link className={`toned tone-${toneOf(state)}`} to={`/queues/${queue}?destination=${encodeURIComponent(destination)}`}>
+      {text}
+    </Link>
+  );
+}

@@ -1,0 +1,69 @@
+import { useState } from 'react';
+import { Choice } from '../../parts/field.js';
+import { sentence } from '../../parts/words.js';
+import { useQueueFilter } from './use-filter.js';
+
+const typed = ['class', 'destination', 'code', 'owner', 'organization'] as const;
+
+export function Filters() {
+  const { filter, set, clear } = useQueueFilter();
+  const used = typed.some((name) => filter[name] !== undefined) || filter.schema_id !== undefined;
+  return (
+    <section className="toolbar" aria-label="Filter">
+      <Choice
+        label="View"
+        value={filter.view}
+        options={[
+          ['groups', 'groups'],
+          ['list', 'one by one'],
+        ]}
+        onChange={(view) => set({ view: view === 'list' ? 'list' : '' })}
+      />
+      {typed.map((name) => (
+        <TypedFilter
+          key={`${name}${filter[name] ?? ''}`}
+          name={name}
+          value={filter[name] ?? ''}
+          onSet={(value) => set({ [name]: value })}
+        />
+      ))}
+      {filter.view === 'list' && (
+        <Choice
+          label="Order"
+          value={filter.order ?? 'oldest'}
+          options={[
+            ['oldest', 'oldest first'],
+            ['newest', 'newest first'],
+          ]}
+          onChange={(order) => set({ order })}
+        />
+      )}
+      {used && (
+        <button type="button" onClick={clear}>
+          Clear
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Takes effect on Enter or when it is left. */
+function TypedFilter({ name, value, onSet }: { name: string; value: string; onSet: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  const take = () => text.trim() !== value && onSet(text.trim());
+  return (
+    <div className="field">
+      <label htmlFor={`filter-${name}`}>{sentence(name)}</label>
+      <input
+        id={`filter-${name}`}
+        value={text}
+        maxLength={200}
+        autoComplete="off"
+        placeholder="any"
+        onChange={(event) => setText(event.target.value)}
+        onBlur={take}
+        onKeyDown={(event) => event.key === 'Enter' && take()}
+      />
+    </div>
+  );
+}

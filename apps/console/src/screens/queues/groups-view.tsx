@@ -1,0 +1,163 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useNavigate } from 'react-router';
+import { get } from '../../api/client.js';
+import type { LetterGroup, Page } from '../../api/types.js';
+import { Act } from '../../parts/act.js';
+import { Answer } from '../../parts/answer.js';
+import { Pager } from '../../parts/pager.js';
+import { Panel, Spark, Teach } from '../../parts/small.js';
+import { Ago } from '../../parts/when.js';
+import { number, plain, sentence } from '../../parts/words.js';
+import { type Decision, DecisionDialog, targetOfGroup } from './decision-dialog.js';
+import { Runbook } from './runbook.js';
+import { queryOf, useQueueFilter } from './use-filter.js';
+
+export function GroupsView({ tab }: { tab: string }) {
+  const { filter } = useQueueFilter();
+  const asked = queryOf(tab, filter);
+  const query = useQuery({
+    queryKey: ['dead-letters', 'groups', asked],
+    queryFn: ({ signal }) => get<Page<LetterGroup>>('dead-letters/groups', asked, signal),
+    placeholderData: (before) => before,
+  });
+  return (
+    <Panel title="Groups: same cause, same destination">
+      <Answer query={query}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <NothingHere tab={tab} />
+          ) : (
+            <>
+              <GroupTable groups={items} tab={tab} />
+              <Pager next={next} shown={items.length} />
+            </>
+          )
+        }
+      </Answer>
+    </Panel>
+  );
+}
+
+export function NothingHere({ tab }: { tab: string }) {
+  return (
+    <Teach title={tab === 'all' ? 'Nothing is open' : `Nothing is ${tab}`}>
+      <p>
+        With no filter set, this is how it should look. What ends up here has a cause, an owner and a time by which somebody should have
+        looked.
+      </p>
+      <p className="quiet">
+        To see one, run <code>npm run failure-tour</code> on a demo, or let a destination of the sandbox fail on its page.
+      </p>
+    </Teach>
+  );
+}
+
+function GroupTable({ groups, tab }: { groups: LetterGroup[]; tab: string }) {
+  return (
+    <div className="table-wrap">
+      <table>
+        <caption className="sr">Groups of dead letters</caption>
+        <thead>
+          <tr>
+            <th scope="col">Cause</th>
+            <th scope="col" className="num">
+              Leads
+            </th>
+            <th scope="col">Last 24 hours</th>
+            <th scope="col">First and last</th>
+            <th scope="col">Whose turn</th>
+            <th scope="col">What to do</th>
+            <th scope="col">
+              <span className="sr">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {groups.map((group) => (
+            <GroupRow key={group.key} group={group} tab={tab} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The address of the group's own list. */
+function listOf(group: LetterGroup, tab: string): string {
+  const parts = { view: 'list', class: group.class, destination: group.destination, code: group.code, schema_id: group.schema_id };
+  const set = Object.entries(parts).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return `/queues/${tab}?${new URLSearchParams(set.map(([name, value]): [string, string] => [name, String(value)]))}`;
+}
+
+function GroupRow({ group, tab }: { group: LetterGroup; tab: string }) {
+  const overdue = Number(group.overdue);
+  return (
+    <tr data-row>
+      <td>
+        <Link to={listOf(group, tab)}>{sentence(group.class)}</Link>
+        {group.code && (
+          <>
+            {' '}
+            <code>{group.code}</code>
+          </>
+        )}
+        <small>
+          {group.destination ?? 'no destination'}
+          {group.schema_id ? ` · schema ${group.schema_id}` : ''}
+        </small>
+      </td>
+      <td className="num">{number(group.count)}</td>
+      <td>
+        <Spark values={group.trend} label={`${number(group.trend.reduce((sum, value) => sum + value, 0))} in the last 24 hours`} />
+      </td>
+      <td>
+        <Ago at={group.first_at} />
+        <small>
+          last <Ago at={group.last_at} />
+        </small>
+      </td>
+      <td>
+        {plain(group.owner)}
+        <small className={overdue > 0 ? 'toned tone-dead' : undefined}>
+          {overdue > 0 ? 'overdue: ' : 'look by '}
+          <Ago at={group.respond_by} />
+        </small>
+      </td>
+      <td style={{ minWidth: 220 }}>
+        {group.next_action ?? plain(group.disposition)}
+        <small>
+          {plain(group.disposition)} <Runbook path={group.runbook} />
+        </small>
+      </td>
+      <td>
+        <GroupActions group={group} />
+      </td>
+    </tr>
+  );
+}
+
+function GroupActions({ group }: { group: LetterGroup }) {
+  const navigate = useNavigate();
+  const [decision, setDecision] = useState<Decision>();
+  const { class: failure, destination, code, count } = group;
+  return (
+    <div className="row" style={{ flexWrap: 'nowrap' }}>
+      <Act
+        needs="replay_request"
+        refused={destination === null ? 'It has no destination yet: the cause must be mended first' : undefined}
+        onPress={() =>
+          void navigate('/batches/new', { state: { filter: { class: failure, destination, code: code ?? undefined }, count } })
+        }
+      >
+        Replay …
+      </Act>
+      <Act needs="list" onPress={() => setDecision('disposition')}>
+        Decide …
+      </Act>
+      {decision !== undefined && (
+        <DecisionDialog decision={decision} target={targetOfGroup(group)} onClose={() => setDecision(undefined)} />
+      )}
+    </div>
+  );
+}
