@@ -22,6 +22,7 @@ import { loadSecrets, openStorage, type Storage } from './storage.js';
 import { serveReveal } from './vault/reveal-routes.js';
 import { serveRewrap } from './vault/rewrap-route.js';
 import { serveVault } from './vault/vault-route.js';
+import { serveVaultStates } from './vault/vault-states.js';
 
 type Context = ServiceContext<typeof intakeEnv>;
 
@@ -71,6 +72,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     logger,
   });
   serveVault(server, { ...storage, logger });
+  serveVaultStates(server, storage);
   serveRewrap(server, storage);
   serveBalance(server, storage);
   serveSearch(server, { ...storage, site });

@@ -15,7 +15,7 @@ SELECT dead_letter_id FROM gone`;
 
 const batchesSql = `
 DELETE FROM replay_batch WHERE batch_id IN (
-  SELECT batch_id FROM replay_batch b WHERE state NOT IN ('running', 'paused')
+  SELECT batch_id FROM replay_batch b WHERE state IN ('finished', 'stopped', 'expired')
     AND NOT EXISTS (SELECT FROM replay_item i WHERE i.batch_id = b.batch_id)
   LIMIT 500)`;
 

@@ -16,7 +16,6 @@ import {
 import type { Area } from './area.js';
 import { openAreas } from './areas.js';
 import { auditRefusals } from './audit/audit-refusals.js';
-import { followItems } from './batches/follow-items.js';
 import { publishDepth } from './dead-letters/count-letters.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
 import { DeliveryCheck } from './dead-letters/delivery-check.js';
@@ -167,7 +166,6 @@ function createFollower({ env, site, logger }: Context, { storage, owners, areas
     everyMs: env.FOLLOW_MS,
     logger,
     steps: {
-      items: () => followItems(db, owners, logger),
       letters: () => followLetters(db, owners, logger),
       check: () => check.run(),
       ...Object.assign({}, ...areas.map(({ steps }) => steps)),

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type EventDescriptor, headers, type LeadAccepted, LeadAcceptedEvent, LeadResolvedEvent, operationKey } from '#contracts';
-import type { CommandAnswer, CommandRequest, DeliveryStateItem, FindAnswer, FindRequest, HistoryItem, UnresolvedItem } from '#delivery';
+import type {
+  CommandAnswer,
+  CommandRequest,
+  DeliveryStateItem,
+  DestinationsAnswer,
+  FindAnswer,
+  FindRequest,
+  HistoryItem,
+  UnresolvedItem,
+} from '#delivery';
 import { type ConsumedRecord, createCodec, type KnownSchema } from '#messaging';
 import { createLogger, type Database, InternalUnavailable, migrateService, newEventId, newLeadRef, openDatabase } from '#runtime';
 import { migrations } from '../src/migrations/index.js';
@@ -177,7 +186,7 @@ export class PretendOwner implements OwnerApi {
     return { items, ...(items.length === this.pageSize && { next: String(from + this.pageSize) }) };
   }
 
-  async destinations() {
+  async destinations(): Promise<DestinationsAnswer> {
     this.answer('states');
     return { items: [] };
   }

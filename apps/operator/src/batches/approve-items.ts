@@ -1,219 +1,100 @@
-import { randomUUID } from 'node:crypto';
-import type { JWK } from 'jose';
 import { z } from 'zod';
-import { headers, longestDeadlineMs, unrouted } from '#contracts';
-import { type DeliveryStateItem, type Permit, reasonText, signPermit } from '#delivery';
-import { insertOutbox, type OutboxRow } from '#messaging';
-import { type Database, duration, type Logger, metrics, type Site } from '#runtime';
-import { audit } from '../audit/audit.js';
-import { missingFromSite, replayTopicOf } from '../dead-letters/sources.js';
-import { groupBy } from '../group-by.js';
-import type { OwnerApi } from '../owners/owner-api.js';
-import { type CandidateRow, findCandidates } from './candidates.js';
-import { type Candidate, type ItemVerdict, judgeCandidate } from './judge-candidate.js';
-import { insertBatch, insertItems, type NewItem } from './store-batch.js';
+import { duration } from '#runtime';
+import type { Person } from '../people/person.js';
+import { approveBatch } from './approve-batch.js';
+import { checkBatch } from './check-batch.js';
+import { commandBatch } from './command-batch.js';
+import { draftBatch } from './draft-batch.js';
+import { filterSchema } from './filter.js';
+import { listItems } from './read-batches.js';
+import { batchRefusals, isRefused } from './refusals.js';
+import type { BatchTools } from './tools.js';
 
 /** Where one person works alone, a batch is small enough to be looked through. */
-const largestBatch = 50;
-
-const selection = z
-  .strictObject({
-    destination: z.string().min(1).max(512).optional(),
-    class: z.string().min(1).max(64).optional(),
-    event_ids: z.array(z.uuid()).min(1).max(largestBatch).optional(),
-  })
-  .refine((select) => Object.values(select).some((value) => value !== undefined), {
-    params: { problem: 'selects everything', fix: 'Name a destination, a class or event ids' },
-  });
+export const largestAlone = 50;
 
 export const approveRequest = z.strictObject({
   approver: z.string().trim().min(1).max(100),
-  reason: reasonText.optional(),
+  reason: z.string().trim().max(500).optional(),
   /** From now on; the old deadline is kept beside it. */
-  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= longestDeadlineMs, {
-    params: { problem: 'is no useful deadline', fix: `Write 1s to ${longestDeadlineMs / 3_600_000}h` },
+  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= 24 * 3_600_000, {
+    params: { problem: 'is no useful deadline', fix: 'Write 1s to 24h' },
   }),
-  select: selection,
-  max: z.number().int().min(1).max(largestBatch).default(largestBatch),
+  select: filterSchema,
+  max: z.number().int().min(1).max(largestAlone).default(largestAlone),
 });
 export type ApproveRequest = z.infer<typeof approveRequest>;
 
-export interface ApprovedItem {
-  event_id: string;
-  destination: string;
-  verdict: ItemVerdict;
-  /** Of `not_replayable`: what is in the way. */
-  reason?: string;
-  item_id?: string;
-}
+export const approvedItem = z.object({
+  event_id: z.uuid(),
+  destination: z.string(),
+  /** `approved`, or the verdict that kept it from that. */
+  verdict: z.string(),
+  detail: z.string().optional(),
+  item_id: z.uuid().optional(),
+});
+export const approval = z.object({
+  /** Absent when nothing could be approved: then no batch runs. */
+  batch_id: z.uuid().optional(),
+  approved: z.number(),
+  not_after: z.string().optional(),
+  deadline_at: z.string().optional(),
+  items: z.array(approvedItem),
+});
+export type Approval = z.infer<typeof approval>;
 
-export interface Approval {
-  /** Absent when nothing could be approved: then there is no batch. */
-  batch_id?: string;
-  approved: number;
-  not_after?: string;
-  deadline_at?: string;
-  items: ApprovedItem[];
-}
-
-export interface ApproveTools {
-  db: Database;
-  owners: ReadonlyMap<string, OwnerApi>;
-  site: Pick<Site, 'policies' | 'destinations' | 'channels'>;
-  privateKey: JWK;
-  relayWake: () => void;
-  logger: Logger;
-}
-
-interface Judged {
-  row: CandidateRow;
-  delivery?: DeliveryStateItem;
-  verdict: ItemVerdict;
-  reason?: string;
-}
+/** Fast enough for few items, and no more than that at once. */
+const caps = { rate_per_s: 50, concurrency: largestAlone };
+/** Another approval at the same moment takes items away; what is left is tried once more. */
+const tries = 3;
 
 /**
- * Approves up to `max` dead letters of a selection as one batch: each is judged by what its delivery is at its owner now, gets a signed
- * permit, and its record goes out on the replay topic, all in one transaction. Asked twice, the second finds open items and approves none.
- * Rejects with InternalUnavailable while an owner cannot be asked: nothing is approved on a guess.
+ * Draft, dry run and approval in one, of `max` items at most, by the policy `single_operator`: for one person who works alone. It runs like any
+ * batch, canary first. Asked twice, the second finds the items in the first batch. Throws the refusals of the policy; rejects with
+ * InternalUnavailable while somebody who must be asked does not answer.
  */
-export async function approveItems(tools: ApproveTools, request: ApproveRequest, caller: string): Promise<Approval> {
-  const { db, logger } = tools;
-  const [clock] = await db.sql<{ now: Date }>('operator.now', 'SELECT clock_now() AS now', []);
-  const now = clock?.now ?? new Date();
-  const judged = await judgeAll(tools, await findCandidates(db, request.select, request.max), now);
-  const deadlineAt = new Date(now.getTime() + request.new_deadline);
-  // Whoever approved wants it done by then: a record that is met later is not worth its call.
-  const batch = { batchId: randomUUID(), deadlineAt, notAfter: deadlineAt };
-  const items = await Promise.all(
-    judged.filter(({ verdict }) => verdict === 'approved').map((one) => newItem(one, batch, tools.privateKey)),
-  );
-  const stored = items.length === 0 ? new Set<string>() : await store(tools, { request, caller, batch, items });
-  metrics.replayItems.inc({ outcome: 'approved' }, stored.size);
-  logger.info({ batch_id: batch.batchId, caller, count: stored.size, rows: judged.length }, 'Replay approved');
-  return {
-    ...(stored.size > 0 && { batch_id: batch.batchId, not_after: batch.notAfter.toISOString(), deadline_at: deadlineAt.toISOString() }),
-    approved: stored.size,
-    items: judged.map((one) =>
-      answerOf(
-        one,
-        items.find(({ deadLetterId }) => deadLetterId === one.row.dead_letter_id),
-        stored,
-      ),
-    ),
-  };
-}
-
-function answerOf({ row, verdict, reason }: Judged, item: NewItem | undefined, stored: ReadonlySet<string>): ApprovedItem {
-  const { event_id, destination } = row;
-  if (item === undefined) return { event_id, destination, verdict, ...(reason !== undefined && { reason }) };
-  // Somebody else's approval came between the look and the write.
-  return stored.has(item.itemId)
-    ? { event_id, destination, verdict, item_id: item.itemId }
-    : { event_id, destination, verdict: 'already_approved' };
-}
-
-async function judgeAll({ owners, site }: ApproveTools, rows: readonly CandidateRow[], now: Date): Promise<Judged[]> {
-  const judged: Judged[] = [];
-  for (const [service, own] of groupBy(rows, (row) => row.service)) {
-    const deliveries = await owners.get(service)?.states(own.map(({ event_id, destination }) => ({ event_id, destination })));
-    for (const [index, row] of own.entries()) {
-      const delivery = deliveries?.[index];
-      const reason = whyNotReplayable(row, site);
-      const verdict = judgeCandidate({ ...candidateOf(row, site), replayable: reason === undefined }, delivery, now);
-      judged.push({ row, delivery, verdict, reason });
-    }
-  }
-  return judged;
-}
-
-/** A record on a topic that nobody reads would look like an approval and be none. */
-function whyNotReplayable({ service, destination }: CandidateRow, site: ApproveTools['site']): string | undefined {
-  if (destination === unrouted) return 'the lead has no route';
-  const missing = missingFromSite(site, service, destination);
-  if (missing !== undefined) return `${missing} is not in the site file any more`;
-  return replayTopicOf(service, destination) === undefined ? `${service} takes no approved items` : undefined;
-}
-
-function candidateOf(row: CandidateRow, { policies }: Pick<Site, 'policies'>): Omit<Candidate, 'replayable'> {
-  const policy = (row.policy === null ? undefined : policies[row.policy]) ?? policies.default;
-  return {
-    submittedAt: row.submitted_at ?? undefined,
-    deadlineAt: row.deadline_at ?? undefined,
-    hasRecord: row.event !== null,
-    hasOpenItem: row.has_open_item,
-    maxAgeMs: policy.maxAgeMs,
-  };
-}
-
-interface Batch {
-  batchId: string;
-  deadlineAt: Date;
-  notAfter: Date;
-}
-
-async function newItem({ row, delivery }: Judged, batch: Batch, privateKey: JWK): Promise<NewItem & { outbox: OutboxRow }> {
-  const permit: Permit = {
-    ...batch,
-    itemId: randomUUID(),
-    eventId: row.event_id,
-    destination: row.destination,
-    operationKeys: delivery?.operations.map(({ operation_key }) => operation_key) ?? [],
-  };
-  return {
-    itemId: permit.itemId,
-    deadLetterId: row.dead_letter_id,
-    eventId: row.event_id,
-    destination: row.destination,
-    service: row.service,
-    originalDeadlineAt: row.deadline_at ?? undefined,
-    outbox: replayRecord(row, permit, await signPermit(permit, privateKey)),
-  };
-}
-
-/** Key and value as they first lay on the topic; of the headers what the engine and a reader of the topic need. */
-function replayRecord(row: CandidateRow, permit: Permit, token: string): OutboxRow {
-  const optional: [string, string | number | null][] = [
-    [headers.originTopic, row.origin_topic],
-    [headers.originPartition, row.origin_partition],
-    [headers.originOffset, row.origin_offset],
-    [headers.traceparent, row.traceparent],
-    [headers.tracestate, row.traceparent === null ? null : row.tracestate],
-  ];
-  return {
-    topic: replayTopicOf(row.service, row.destination) ?? '',
-    key: row.record_key,
-    value: row.event,
-    headers: {
-      [headers.eventId]: row.event_id,
-      [headers.destinations]: row.destination,
-      [headers.deadlineAt]: String(permit.deadlineAt.getTime()),
-      ...Object.fromEntries(optional.filter(([, value]) => value !== null).map(([name, value]) => [name, String(value)])),
-      [headers.replayPermit]: token,
-    },
-  };
-}
-
-interface ToStore {
-  request: ApproveRequest;
-  caller: string;
-  batch: Batch;
-  items: readonly (NewItem & { outbox: OutboxRow })[];
-}
-
-/** Batch, items and records, all or none. Gives the ids of the items that stand. */
-async function store({ db, relayWake }: ApproveTools, { request, caller, batch, items }: ToStore): Promise<ReadonlySet<string>> {
-  const stored = await db.transaction(async (tx) => {
-    const standing = new Set(await insertItems(tx, batch.batchId, items));
-    if (standing.size === 0) return standing;
-    const { approver, reason, select, max } = request;
-    await insertBatch(tx, { ...batch, approver, approvedBy: caller, reason, selection: select, maximum: max });
-    const records = items.filter(({ itemId }) => standing.has(itemId)).map(({ outbox }) => outbox);
-    await insertOutbox(tx, records);
-    const subject = { batch_id: batch.batchId, select, max, reason, items: [...standing] };
-    await audit(tx, { caller, person: approver, action: 'batch.approve', subject });
-    return standing;
+export async function approveItems(
+  tools: BatchTools,
+  request: ApproveRequest,
+  { person, caller }: { person: Person; caller?: string },
+): Promise<Approval> {
+  if (tools.site.operator.policies.singleOperator === undefined) throw batchRefusals.policyOff();
+  const { select, max, new_deadline, reason = 'approved alone' } = request;
+  const draft = { select, max, new_deadline, max_duration: new_deadline, reason, ...caps };
+  const batch = await draftBatch(tools, draft, person).catch((error: unknown) => {
+    if (isRefused(error, 'nothing-selected')) return undefined;
+    throw error;
   });
-  relayWake();
-  return stored;
+  if (batch === undefined) return { approved: 0, items: [] };
+  const { batch_id } = batch;
+  for (let left = tries; ; left -= 1) {
+    const { hash, verdicts } = await checkBatch(tools, batch_id, person);
+    if ((verdicts.eligible ?? 0) === 0) return leave(tools, batch_id, person);
+    const bound = { request: { hash, policy: 'single_operator' as const, valid_for: new_deadline }, approver: { person, caller } };
+    const approved = await approveBatch(tools, batch_id, bound).catch((error: unknown) => {
+      if (left > 1 && isRefused(error, 'items-in-another-batch')) return undefined;
+      throw error;
+    });
+    if (approved === undefined) continue;
+    const { deadline_at } = approved;
+    return { batch_id, approved: approved.approved, not_after: deadline_at, deadline_at, items: await itemsOf(tools, batch_id, person) };
+  }
+}
+
+/** Nothing of it may be tried again: the draft says why each, and is not to be approved by anybody later. */
+async function leave(tools: BatchTools, batchId: string, person: Person): Promise<Approval> {
+  const items = await itemsOf(tools, batchId, person);
+  await commandBatch(tools, 'stop', { batchId, person, reason: 'nothing eligible' });
+  return { approved: 0, items };
+}
+
+async function itemsOf({ db }: BatchTools, batchId: string, person: Person): Promise<Approval['items']> {
+  const { items } = await listItems(db, { batchId, person, page: { after: 0, limit: 500 } });
+  return items.map(({ event_id, destination, state, verdict, detail, item_id }) => ({
+    event_id,
+    destination,
+    verdict: verdict === 'eligible' && state !== 'listed' ? 'approved' : (verdict ?? 'listed'),
+    ...(detail !== null && { detail }),
+    ...(verdict === 'eligible' && { item_id }),
+  }));
 }

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { InternalServer } from '#runtime';
+import type { Area, AreaTools } from '../area.js';
+import { permissions } from '../people/permissions.js';
+import type { Person } from '../people/person.js';
+import { approveRequest } from './approve-items.js';
+import { BatchDesk } from './batch-desk.js';
+import { batchStatesRequest, batchStatesRoute } from './batch-states.js';
+import { BatchesController } from './batches.controller.js';
+import { expireBatches } from './expire-batches.js';
+import { listItems, readReport } from './read-batches.js';
+import { isRefused } from './refusals.js';
+import { replayOwner, type Vault, vaultStates } from './replay-owner.js';
+import { BatchRunner } from './runner/batch-runner.js';
+import type { BatchTools } from './tools.js';
+
+/** Replay batches at both doors, and the runner that sends them. */
+export function batchArea(given: AreaTools): Area {
+  const tools = batchTools(given);
+  const runner = new BatchRunner(tools);
+  const desk = new BatchDesk(tools, () => runner.wake());
+  return {
+    controllers: [BatchesController],
+    providers: [{ provide: BatchDesk, useValue: desk }],
+    serve: (server) => serveBatches(server, desk, tools),
+    steps: { 'late batches': () => expireBatches(tools.db) },
+    start: () => runner.start(),
+    stop: () => runner.stop(),
+  };
+}
+
+/** Owners that were given no client own nothing that can be replayed. */
+export function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools {
+  const owning = [...clients].filter(([name]) => owners.has(name));
+  const intake = clients.get('intake');
+  return {
+    ...tools,
+    owners,
+    replays: new Map(owning.map(([name, client]) => [name, replayOwner(client)])),
+    vault: intake === undefined ? unknownVault : vaultStates(intake),
+  };
+}
+
+/** Without intake nobody can say what is kept; whoever sends an item reads the vault before, and refuses it then. */
+const unknownVault: Vault = { payloads: () => Promise.resolve(new Map()) };
+
+/** Somebody with the keys of the installation, under the name that they gave. */
+const byName = (name: string): Person => ({ subject: name, name, roles: ['admin'], permissions, organizations: '*' });
+
+const batchRequest = z.strictObject({ batch_id: z.uuid() });
+const stopRequest = batchRequest.extend({ by: z.string().trim().min(1).max(100) });
+const mostItemsShown = 500;
+
+/** What services ask before each claim of a replayed record, and leadctl's door. */
+function serveBatches(server: InternalServer, desk: BatchDesk, { db }: BatchTools): void {
+  const people = { callers: ['leadctl'] };
+  server.route(
+    '/internal/v1/batches:state',
+    { callers: ['crm-writer', 'notifier', 'leadctl'], body: batchStatesRequest },
+    batchStatesRoute(db),
+  );
+  server.route('/internal/v1/items:approve', { ...people, body: approveRequest }, (body, { caller }) =>
+    desk.approveAlone(body, { person: byName(body.approver), caller }),
+  );
+  server.route('/internal/v1/batches:show', { ...people, body: batchRequest }, async ({ batch_id: batchId }) => {
+    const person = byName('leadctl');
+    const batch = await readReport(db, batchId, person).catch(unless('not-found'));
+    if (batch === undefined) return { batch: null };
+    const { items } = await listItems(db, { batchId, person, page: { after: 0, limit: mostItemsShown } });
+    return { batch: { ...batch, items } };
+  });
+  server.route('/internal/v1/batches:stop', { ...people, body: stopRequest }, async ({ batch_id: batchId, by }, { caller }) => {
+    const stopped = await desk.command('stop', { batchId, person: byName(by), caller }).catch(unless('not-found', 'batch-ended'));
+    return { stopped: stopped !== undefined };
+  });
+}
+
+/** Undefined for a refusal of these types. @throws anything else. */
+function unless(...types: string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (types.some((type) => isRefused(error, type))) return undefined;
+    throw error;
+  };
+}

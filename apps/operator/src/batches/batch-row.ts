@@ -1,0 +1,126 @@
+import type { Sql, Tx } from '#runtime';
+import { refusals } from '../http/refusal.js';
+import type { Person } from '../people/person.js';
+import type { BatchCaps } from './batch-hash.js';
+import { type BatchEvent, type BatchState, hasEnded, next } from './machine/batch-state.js';
+import { batchRefusals } from './refusals.js';
+
+/** A batch as its row says. */
+export interface BatchRow {
+  batch_id: string;
+  state: BatchState;
+  paused_from: BatchState | null;
+  author: string;
+  approver: string | null;
+  approved_by: string | null;
+  policy: string;
+  reason: string | null;
+  selection: object;
+  hash: string;
+  organizations: string[];
+  items: number;
+  maximum: number;
+  rate_per_s: number;
+  concurrency: number;
+  /** int8 comes as text. */
+  max_duration_ms: string;
+  new_deadline_ms: string;
+  canary_wanted: number | null;
+  canary_size: number;
+  canary_lookups: number;
+  canary_vouched_by: string | null;
+  created_at: Date;
+  checked_at: Date | null;
+  approved_at: Date | null;
+  approval_expires_at: Date | null;
+  began_at: Date | null;
+  running_at: Date | null;
+  not_after: Date | null;
+  deadline_at: Date | null;
+  ended_at: Date | null;
+  ended_by: string | null;
+  why: string | null;
+  why_detail: string | null;
+  lease_owner: string | null;
+  /** The lease has not run out. */
+  leased: boolean;
+  /** The database's clock. */
+  now: Date;
+}
+
+export const batchColumns = `b.batch_id, b.state, b.paused_from, b.author, b.approver, b.approved_by, b.policy, b.reason, b.selection, b.hash,
+  b.organizations, b.items, b.maximum, b.rate_per_s, b.concurrency, b.max_duration_ms, b.new_deadline_ms, b.canary_wanted, b.canary_size,
+  b.canary_lookups, b.canary_vouched_by, b.created_at, b.checked_at, b.approved_at, b.approval_expires_at, b.began_at, b.running_at, b.not_after,
+  b.deadline_at, b.ended_at, b.ended_by, b.why, b.why_detail, b.lease_owner, coalesce(b.lease_until > clock_now(), false) AS leased,
+  clock_now() AS now`;
+
+const lockSql = `SELECT ${batchColumns} FROM replay_batch b WHERE b.batch_id = $1 FOR UPDATE`;
+const readSql = `SELECT ${batchColumns} FROM replay_batch b WHERE b.batch_id = $1`;
+
+/** Whether a person may see a batch: every lead of it must be of an organization that they may see. */
+export function mayReadBatch({ organizations }: Pick<Person, 'organizations'>, batch: Pick<BatchRow, 'organizations'>): boolean {
+  return organizations === '*' || batch.organizations.every((one) => organizations.includes(one));
+}
+
+/** The batch under a lock that its runner waits for. Throws the refusal 404 where there is none that the person may see. */
+export async function lockBatch(tx: Tx, batchId: string, person?: Person): Promise<BatchRow> {
+  const [batch] = await tx.sql<BatchRow>('operator.lock_batch', lockSql, [batchId]);
+  return seenBy(batch, person);
+}
+
+/** Throws like {@link lockBatch}. */
+export async function readBatchRow(db: Sql, batchId: string, person?: Person): Promise<BatchRow> {
+  const [batch] = await db.sql<BatchRow>('operator.read_batch', readSql, [batchId]);
+  return seenBy(batch, person);
+}
+
+function seenBy(batch: BatchRow | undefined, person: Person | undefined): BatchRow {
+  if (batch === undefined || (person !== undefined && !mayReadBatch(person, batch))) throw refusals.notFound();
+  return batch;
+}
+
+export function capsOf(batch: BatchRow): BatchCaps {
+  return {
+    max: batch.maximum,
+    rate_per_s: batch.rate_per_s,
+    concurrency: batch.concurrency,
+    max_duration_ms: Number(batch.max_duration_ms),
+    new_deadline_ms: Number(batch.new_deadline_ms),
+  };
+}
+
+export interface Change {
+  event: BatchEvent;
+  /** Who or what; kept with the end of the batch. */
+  by?: string;
+  /** A word for it, and what more there is to say. Absent: what stood there is forgotten. */
+  why?: string;
+  detail?: string;
+}
+
+const changeSql = `
+UPDATE replay_batch b SET state = $2, paused_from = $3, why = $4, why_detail = $5,
+  ended_at = CASE WHEN $6 THEN clock_now() ELSE b.ended_at END, ended_by = CASE WHEN $6 THEN $7 ELSE b.ended_by END,
+  checked_at = CASE WHEN $8 = 'check' THEN clock_now() WHEN $8 = 'edit' THEN NULL ELSE b.checked_at END,
+  began_at = CASE WHEN $8 = 'begin' THEN clock_now() ELSE b.began_at END,
+  running_at = CASE WHEN $8 = 'canary_passed' THEN clock_now() ELSE b.running_at END,
+  canary_vouched_by = CASE WHEN $8 = 'resume' AND b.why IN ('canary_unverified', 'canary_no_lookup') THEN $7 ELSE b.canary_vouched_by END
+WHERE b.batch_id = $1`;
+
+/** What has not been sent never is; what has been is followed to its end. */
+const leaveSql = `
+UPDATE replay_item SET state = $2, closed_at = clock_now(), detail = $3
+WHERE batch_id = $1 AND (state = 'listed' OR (state = 'open' AND sent_at IS NULL))`;
+
+/** Takes a locked batch one step on and gives its new state. Throws the refusal that the step is. */
+export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, detail }: Change): Promise<BatchState> {
+  const step = next({ state: batch.state, pausedFrom: batch.paused_from ?? undefined }, event);
+  if (!step.ok) throw batchRefusals.state(step.refusal, batch.state);
+  const { state, pausedFrom } = step.standing;
+  const values = [batch.batch_id, state, pausedFrom ?? null, why ?? null, detail ?? null, hasEnded(state), by ?? null, event];
+  await tx.sql('operator.change_batch', changeSql, values);
+  if (state === 'stopped' || state === 'expired') {
+    await tx.sql('operator.leave_items', leaveSql, [batch.batch_id, state === 'stopped' ? 'stopped' : 'not_applied', why ?? null]);
+  }
+  return state;
+}

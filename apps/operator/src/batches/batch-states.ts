@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { BatchStatesAnswer } from '#delivery';
+import type { Sql } from '#runtime';
+
+export const batchStatesRequest = z.strictObject({});
+
+/** To the services a canary is a batch that runs. */
+const openSql = `
+SELECT clock_now() AS as_of, batch_id, state FROM (SELECT 1) one LEFT JOIN replay_batch ON state IN ('canary', 'running', 'paused')`;
+
+/** Handler of POST /internal/v1/batches:state: every batch that has begun and not ended. Services ask before each claim of a replayed record. */
+export function batchStatesRoute(db: Sql): () => Promise<BatchStatesAnswer> {
+  return async () => {
+    const rows = await db.sql<{ as_of: Date; batch_id: string | null; state: string }>('operator.batch_states', openSql, []);
+    return {
+      as_of: (rows[0]?.as_of ?? new Date(0)).toISOString(),
+      items: rows.flatMap(({ batch_id, state }) =>
+        batch_id === null ? [] : [{ batch_id, state: state === 'paused' ? 'paused' : 'running' }],
+      ),
+    };
+  };
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { Tx } from '#runtime';
+import { actor, audit } from '../audit/audit.js';
+import type { Person } from '../people/person.js';
+import { batchHash, type HashedItem } from './batch-hash.js';
+import { type BatchRow, capsOf, changeState, lockBatch } from './batch-row.js';
+import type { EditRequest } from './filter.js';
+import type { BatchState } from './machine/batch-state.js';
+import { batchRefusals } from './refusals.js';
+import type { BatchTools } from './tools.js';
+
+export const whyRequest = z.strictObject({ reason: z.string().trim().min(1).max(500) });
+
+/** What a person does with a batch that was approved. */
+export type Command = 'pause' | 'resume' | 'stop';
+
+export interface Commanded {
+  batch_id: string;
+  state: BatchState;
+}
+
+interface Given {
+  batchId: string;
+  person: Person;
+  reason?: string;
+  /** Default: the person's own request. */
+  caller?: string;
+}
+
+/** Pauses, resumes or stops a batch. Throws the refusal of the state it is in; a batch whose approval has expired is not resumed. */
+export async function commandBatch(
+  { db, logger }: BatchTools,
+  command: Command,
+  { batchId, person, reason, caller }: Given,
+): Promise<Commanded> {
+  const state = await db.transaction(async (tx) => {
+    const batch = await lockBatch(tx, batchId, person);
+    if (command === 'resume' && batch.state === 'paused' && hasExpired(batch)) throw batchRefusals.approvalExpired();
+    const changed = await changeState(tx, batch, {
+      event: command,
+      by: person.subject,
+      ...(command !== 'resume' && { why: 'by_person', detail: reason }),
+    });
+    await audit(tx, {
+      ...actor(person),
+      ...(caller && { caller }),
+      action: `batch.${command}`,
+      subject: { batch_id: batchId, reason, was: batch.state },
+    });
+    return changed;
+  });
+  logger.info({ batch_id: batchId, state, decision: command }, 'Replay batch commanded');
+  return { batch_id: batchId, state };
+}
+
+/** One that has begun is bound by its deadline alone. */
+export function hasExpired(batch: Pick<BatchRow, 'began_at' | 'approval_expires_at' | 'not_after' | 'now'>): boolean {
+  const until = batch.began_at === null ? batch.approval_expires_at : batch.not_after;
+  return until !== null && until <= batch.now;
+}
+
+export interface Edited {
+  batch_id: string;
+  state: BatchState;
+  hash: string;
+  items: number;
+}
+
+const capsSql = `
+UPDATE replay_batch SET rate_per_s = $2, concurrency = $3, max_duration_ms = $4, new_deadline_ms = $5, canary_wanted = coalesce($6, canary_wanted),
+  reason = coalesce($7, reason), hash = $8, items = $9, approver = NULL, approved_by = NULL, approved_at = NULL, approval_expires_at = NULL,
+  not_after = NULL, deadline_at = NULL, canary_size = 0
+WHERE batch_id = $1`;
+/** Nothing of it has been sent yet; what was reserved is free again. */
+const relistSql = `
+UPDATE replay_item SET state = 'listed', canary = false, closed_at = NULL, verdict = NULL, detail = NULL WHERE batch_id = $1`;
+const excludeSql = 'DELETE FROM replay_item WHERE batch_id = $1 AND event_id = ANY ($2::uuid[])';
+const hashedSql = 'SELECT event_id, destination, mapping_version, request_hash, generation FROM replay_item WHERE batch_id = $1';
+
+/** Changes caps or list of a batch that has not begun. It is a draft again with another hash: dry run and approval are void. */
+export async function editBatch({ db }: BatchTools, request: EditRequest, { batchId, person }: Given): Promise<Edited> {
+  return db.transaction(async (tx) => {
+    const batch = await lockBatch(tx, batchId, person);
+    const state = await changeState(tx, batch, { event: 'edit' });
+    await tx.sql('operator.relist_items', relistSql, [batchId]);
+    if (request.exclude_event_ids) await tx.sql('operator.exclude_items', excludeSql, [batchId, request.exclude_event_ids]);
+    const edited = await writeEdit(tx, batch, request);
+    const { exclude_event_ids, ...caps } = request;
+    const subject = { batch_id: batchId, ...caps, excluded: exclude_event_ids?.length ?? 0, was: batch.state, hash: edited.hash };
+    await audit(tx, { ...actor(person), action: 'batch.edit', subject });
+    return { batch_id: batchId, state, ...edited };
+  });
+}
+
+async function writeEdit(tx: Tx, batch: BatchRow, request: EditRequest): Promise<{ hash: string; items: number }> {
+  const items = await tx.sql<HashedItem>('operator.hashed_items', hashedSql, [batch.batch_id]);
+  if (items.length === 0) throw batchRefusals.nothingSelected();
+  const before = capsOf(batch);
+  const new_deadline_ms = request.new_deadline ?? before.new_deadline_ms;
+  const caps = {
+    max: before.max,
+    rate_per_s: request.rate_per_s ?? before.rate_per_s,
+    concurrency: request.concurrency ?? before.concurrency,
+    max_duration_ms: Math.min(request.max_duration ?? before.max_duration_ms, new_deadline_ms),
+    new_deadline_ms,
+  };
+  const hash = batchHash(items, caps);
+  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, request.canary ?? null];
+  await tx.sql('operator.edit_batch', capsSql, [batch.batch_id, ...limits, request.reason ?? null, hash, items.length]);
+  return { hash, items: items.length };
+}

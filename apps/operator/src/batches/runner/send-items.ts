@@ -1,0 +1,116 @@
+import type { JWK } from 'jose';
+import { headers } from '#contracts';
+import { type Permit, signPermit } from '#delivery';
+import { insertOutbox, type OutboxRow } from '#messaging';
+import type { Database } from '#runtime';
+import type { OwningService } from '../../dead-letters/letter.js';
+import { replayTopicOf } from '../../dead-letters/sources.js';
+import type { BatchRow } from '../batch-row.js';
+import { lockLeased } from './lease.js';
+
+interface UnsentItem {
+  item_id: string;
+  event_id: string;
+  destination: string;
+  service: OwningService;
+  operation_keys: string[];
+  traceparent: string | null;
+  tracestate: string | null;
+  origin_topic: string | null;
+  origin_partition: number | null;
+  origin_offset: string | null;
+  record_key: Buffer | null;
+  event: Buffer | null;
+}
+
+const unsentSql = `
+SELECT i.item_id, i.event_id, i.destination, i.service, i.operation_keys, d.traceparent, d.tracestate, d.origin_topic, d.origin_partition,
+  d.origin_offset, d.record_key, d.event
+FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
+WHERE i.batch_id = $1 AND i.state = 'open' AND i.sent_at IS NULL AND (i.canary OR NOT $2) ORDER BY i.canary DESC, i.position LIMIT $3`;
+
+const markSql = `
+UPDATE replay_item SET sent_at = clock_now(), checked_at = clock_now()
+WHERE item_id = ANY ($1::uuid[]) AND batch_id = $2 AND state = 'open' AND sent_at IS NULL RETURNING item_id`;
+
+/** A letter that is gone had its delivery end otherwise: there is nothing to try again from. */
+const goneSql = `
+UPDATE replay_item SET state = 'ended', detail = 'letter_gone', closed_at = clock_now()
+WHERE item_id = ANY ($1::uuid[]) AND state = 'open' AND sent_at IS NULL`;
+
+export interface SendOptions {
+  db: Database;
+  privateKey: JWK;
+  relayWake: () => void;
+  runner: string;
+}
+
+/** Rows of one transaction at most. */
+export const sendPage = 200;
+
+/**
+ * Sends the next items of a batch, `most` at most: that they are sent and their records in the outbox is one transaction, which holds only
+ * where this runner has the batch and it may send. Gives their number; undefined where it may not.
+ */
+export async function sendItems(options: SendOptions, batch: BatchRow, most: number): Promise<number | undefined> {
+  const { db, privateKey, relayWake, runner } = options;
+  const rows = await db.sql<UnsentItem>('operator.unsent_items', unsentSql, [
+    batch.batch_id,
+    batch.state === 'canary',
+    Math.min(most, sendPage),
+  ]);
+  const gone = rows.filter(({ event }) => event === null);
+  const records = await Promise.all(
+    rows
+      .filter(({ event }) => event !== null)
+      .map(async (row) => ({ item: row.item_id, outbox: await replayRecord(row, batch, privateKey) })),
+  );
+  const sent = await db.transaction(async (tx) => {
+    const now = await lockLeased(tx, batch.batch_id, runner);
+    if (now === undefined || now.state !== batch.state) return undefined;
+    if (gone.length > 0) await tx.sql('operator.gone_items', goneSql, [gone.map(({ item_id }) => item_id)]);
+    const marked = await tx.sql<{ item_id: string }>('operator.mark_items', markSql, [records.map(({ item }) => item), batch.batch_id]);
+    const ids = new Set(marked.map(({ item_id }) => item_id));
+    await insertOutbox(
+      tx,
+      records.filter(({ item }) => ids.has(item)).map(({ outbox }) => outbox),
+    );
+    return ids.size;
+  });
+  if (sent) relayWake();
+  return sent;
+}
+
+/** Key and value as they first lay on the topic; of the headers what the engine and a reader of the topic need. */
+async function replayRecord(row: UnsentItem, batch: BatchRow, privateKey: JWK): Promise<OutboxRow> {
+  const deadlineAt = batch.deadline_at ?? batch.now;
+  const permit: Permit = {
+    batchId: batch.batch_id,
+    itemId: row.item_id,
+    eventId: row.event_id,
+    destination: row.destination,
+    operationKeys: row.operation_keys,
+    // Whoever approved wants it done by then: a record that is met later is not worth its call.
+    notAfter: batch.not_after ?? deadlineAt,
+    deadlineAt,
+  };
+  const optional: [string, string | number | null][] = [
+    [headers.originTopic, row.origin_topic],
+    [headers.originPartition, row.origin_partition],
+    [headers.originOffset, row.origin_offset],
+    [headers.traceparent, row.traceparent],
+    [headers.tracestate, row.traceparent === null ? null : row.tracestate],
+  ];
+  return {
+    topic: replayTopicOf(row.service, row.destination) ?? '',
+    key: row.record_key,
+    value: row.event,
+    headers: {
+      [headers.eventId]: row.event_id,
+      [headers.destinations]: row.destination,
+      [headers.deadlineAt]: String(deadlineAt.getTime()),
+      ...Object.fromEntries(optional.filter(([, value]) => value !== null).map(([name, value]) => [name, String(value)])),
+      [headers.replayPermit]: await signPermit(permit, privateKey),
+    },
+  };
+}

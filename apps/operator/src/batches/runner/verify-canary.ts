@@ -1,0 +1,77 @@
+import type { LookedUp } from '#delivery';
+import { groupBy } from '../../group-by.js';
+import { pagesOf } from '../facts.js';
+import type { EndedItem, VerifiedItem } from '../machine/stop-rules.js';
+import { lookupPage } from '../replay-owner.js';
+import type { BatchTools } from '../tools.js';
+
+export interface CanaryItem {
+  item_id: string;
+  event_id: string;
+  destination: string;
+  service: string;
+  state: string;
+  class: string | null;
+  letter_class: string | null;
+  code: string | null;
+  duration_ms: number | null;
+  refs: Record<string, string>;
+  found: VerifiedItem['found'] | null;
+}
+
+const itemColumns = 'item_id, event_id, destination, service, state, class, letter_class, code, duration_ms, refs, found';
+const canarySql = `SELECT ${itemColumns} FROM replay_item WHERE batch_id = $1 AND canary ORDER BY position`;
+const sampleSql = `
+SELECT ${itemColumns} FROM replay_item WHERE batch_id = $1 AND state = 'succeeded' AND found IS NULL ORDER BY closed_at DESC LIMIT $2`;
+const foundSql = `
+UPDATE replay_item i SET found = v.found, lookups = i.lookups + 1 FROM unnest($1::uuid[], $2::text[]) AS v(item_id, found) WHERE i.item_id = v.item_id`;
+const countSql = 'UPDATE replay_batch SET canary_lookups = canary_lookups + $2 WHERE batch_id = $1';
+
+export const canaryItems = ({ db }: Pick<BatchTools, 'db'>, batchId: string): Promise<CanaryItem[]> =>
+  db.sql<CanaryItem>('operator.canary_items', canarySql, [batchId]);
+
+export const toEnded = (item: CanaryItem): EndedItem => ({
+  outcome: item.state,
+  class: item.class ?? undefined,
+  letterClass: item.letter_class ?? '',
+  code: item.code ?? undefined,
+  durationMs: item.duration_ms ?? undefined,
+});
+
+/** The last succeeded items that were not looked up yet. */
+export const sampleItems = ({ db }: Pick<BatchTools, 'db'>, batchId: string, count: number): Promise<CanaryItem[]> =>
+  db.sql<CanaryItem>('operator.sample_items', sampleSql, [batchId, count]);
+
+/** Asks the destinations now, through their connectors, what they hold of succeeded items, and notes it. In the order of the items. */
+export async function lookUpItems(tools: BatchTools, batchId: string, items: readonly CanaryItem[]): Promise<VerifiedItem[]> {
+  const found = new Map<string, VerifiedItem['found']>();
+  let asked = 0;
+  for (const [service, own] of groupBy(items, (item) => item.service)) {
+    for (const page of pagesOf(own, lookupPage)) {
+      const answers = (await tools.replays.get(service)?.lookUp(page)) ?? [];
+      for (const [index, item] of page.entries()) {
+        asked += answers[index]?.operations.filter(({ code }) => code !== 'no_lookup').length ?? 0;
+        found.set(item.item_id, foundOf(item, answers[index]));
+      }
+    }
+  }
+  await tools.db.sql('operator.note_found', foundSql, [[...found.keys()], [...found.values()]]);
+  await tools.db.sql('operator.count_lookups', countSql, [batchId, asked]);
+  return items.map(({ item_id }) => ({ found: found.get(item_id) ?? 'unknown' }));
+}
+
+/** A person's contact may be changed by another lead meanwhile; its own record has the reference that the call was answered with. */
+const contactKind = 'contact';
+
+/** `one`: each operation that can be looked up is there exactly once, under the reference that we have. */
+export function foundOf({ refs }: Pick<CanaryItem, 'refs'>, answer: LookedUp | undefined): VerifiedItem['found'] {
+  if (answer === undefined || answer.operations.length === 0) return 'unknown';
+  const asked = answer.operations.filter(({ code }) => code !== 'no_lookup');
+  if (asked.length === 0) return 'no_lookup';
+  const another = asked.some(
+    ({ kind, result, ref }) => kind !== contactKind && result === 'found' && refs[kind] !== undefined && refs[kind] !== ref,
+  );
+  if (another || asked.some(({ result }) => result === 'several')) return 'several';
+  if (asked.some(({ result }) => result === 'unknown')) return 'unknown';
+  return asked.some(({ result }) => result === 'absent') ? 'none' : 'one';
+}

@@ -1,0 +1,18 @@
+import type { JWK } from 'jose';
+import type { Database, Logger, Site } from '#runtime';
+import type { OwnerApi } from '../owners/owner-api.js';
+import type { ReplayOwner, Vault } from './replay-owner.js';
+
+/** What batches are made, judged and sent with. */
+export interface BatchTools {
+  db: Database;
+  /** By service; each owns deliveries. */
+  owners: ReadonlyMap<string, Pick<OwnerApi, 'destinations' | 'histories'>>;
+  replays: ReadonlyMap<string, ReplayOwner>;
+  vault: Vault;
+  site: Pick<Site, 'policies' | 'destinations' | 'operator'>;
+  /** Signs permits. */
+  privateKey: JWK;
+  relayWake: () => void;
+  logger: Logger;
+}
