@@ -1,5 +1,7 @@
 import { topics } from '#contracts';
 import type { FieldProblem, Sql, Telemetry, TraceContext } from '#runtime';
+import { withdrawConsent } from './consent/withdraw-consent.js';
+import { withdrawsConsent } from './consent/withdraws-consent.js';
 import type { DatabaseClock } from './database-clock.js';
 import { type PreparedLead, type PrepareTools, prepareLead } from './prepare-lead.js';
 import { sameContent } from './same-content.js';
@@ -17,7 +19,8 @@ export interface Arrival {
 
 /**
  * What became of an arrival. `replayed`: the same key and content were accepted before, and this is the answer given then. `conflict`: the key
- * was used for other content.
+ * was used for other content. A
+ * repeat that differs in consent alone, which it takes back, is `replayed` too: the lead stays, its consent is withdrawn.
  */
 export type Acceptance =
   | { kind: 'accepted' | 'replayed'; eventId: string; leadRef: string }
@@ -119,6 +122,10 @@ async function answerKnown(tools: AcceptTools, open: Candidate[], answers: Map<C
 
 async function compare(tools: AcceptTools, candidate: Candidate, stored: StoredKey): Promise<Acceptance> {
   const { eventId, leadRef } = stored;
-  const same = await sameContent(tools, candidate, stored);
-  return same ? { kind: 'replayed', eventId, leadRef } : { kind: 'conflict', eventId };
+  if (await sameContent(tools, candidate, stored)) return { kind: 'replayed', eventId, leadRef };
+  if (!withdrawsConsent(tools.hmacs, candidate, stored)) return { kind: 'conflict', eventId };
+  await withdrawConsent(tools.db, { eventId, at: toldAt(candidate) });
+  return { kind: 'replayed', eventId, leadRef };
 }
+
+const toldAt = ({ payload }: Candidate): Date | undefined => (payload.consent.at === undefined ? undefined : new Date(payload.consent.at));

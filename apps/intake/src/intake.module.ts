@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { Consents } from './consent/consents.js';
 import { HttpAcceptance } from './http/http-acceptance.js';
 import { LeadsController } from './http/leads.controller.js';
 import { OpenApiController } from './http/openapi.controller.js';
@@ -11,6 +12,7 @@ import { SubmittedLeads } from './kafka/submitted-leads.js';
 export interface IntakeParts {
   acceptance: HttpAcceptance;
   journeys: LeadJourneys;
+  consents: Consents;
   submitted: SubmittedLeads;
   resolved: ResolvedLeads;
 }
@@ -26,6 +28,7 @@ export function intakeModule(parts: IntakeParts): DynamicModule {
     providers: [
       { provide: HttpAcceptance, useValue: parts.acceptance },
       { provide: LeadJourneys, useValue: parts.journeys },
+      { provide: Consents, useValue: parts.consents },
       { provide: SubmittedLeads, useValue: parts.submitted },
       { provide: ResolvedLeads, useValue: parts.resolved },
     ],

@@ -6,6 +6,7 @@ import type { AcceptTools } from './accept-leads.js';
 import { serveBalance } from './balance/balance-routes.js';
 import { serveConsent } from './consent/consent-route.js';
 import type { intakeEnv } from './env.js';
+import { Consents } from './consent/consents.js';
 import { createApp } from './http/create-app.js';
 import { HttpAcceptance } from './http/http-acceptance.js';
 import { SourceKeys } from './http/source-keys.js';
@@ -49,6 +50,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     {
       acceptance,
       journeys: new LeadJourneys({ ...storage, live: new LiveStates(owners, askOwnersWithinMs) }),
+      consents: new Consents(db),
       submitted: new SubmittedLeads({ ...tools, logger, patience: waiting.leads }),
       resolved: new ResolvedLeads({ db, logger, patience: waiting.states }),
     },

@@ -3,6 +3,7 @@ import { type EventDescriptor, LeadResolvedEvent, LeadSubmittedEvent, topics } f
 import { type KafkaPort, MessagingStrategy } from '#messaging';
 import type { Database, InternalClient, Logger } from '#runtime';
 import type { AcceptTools } from '../src/accept-leads.js';
+import { Consents } from '../src/consent/consents.js';
 import { createApp } from '../src/http/create-app.js';
 import { HttpAcceptance } from '../src/http/http-acceptance.js';
 import { SourceKeys } from '../src/http/source-keys.js';
@@ -51,6 +52,7 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
     {
       acceptance: new HttpAcceptance(tools, options.coalescing),
       journeys: new LeadJourneys({ ...tools, db, live: new LiveStates(owners, 300) }),
+      consents: new Consents(db),
       submitted: new SubmittedLeads({ ...tools, logger, patience: patience(kafka?.leads.group) }),
       resolved: new ResolvedLeads({ db, logger, patience: patience(kafka?.resolved.group) }),
     },

@@ -1,5 +1,7 @@
 import { Controller, Get, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ReadConsent, readConsent } from '../consent/consent-body.js';
+import { Consents } from '../consent/consents.js';
 import { isUuid } from '../is-uuid.js';
 import type { Journey } from '../journey/journey.js';
 import { LeadJourneys } from '../journey/lead-journeys.js';
@@ -15,6 +17,7 @@ export class LeadsController {
   constructor(
     private readonly acceptance: HttpAcceptance,
     private readonly journeys: LeadJourneys,
+    private readonly consents: Consents,
   ) {}
 
   @Post()
@@ -39,6 +42,28 @@ export class LeadsController {
       .header('traceresponse', caller.span.context.traceparent)
       .type('application/json')
       .send(`{"event_id":"${answer.eventId}","lead_ref":"${answer.leadRef}","status":"accepted"}`);
+  }
+
+  @Post(':event_id/consent')
+  async withdrawConsent(
+    @Req() request: FastifyRequest<{ Params: { event_id: string }; Body?: Buffer }>,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { event_id: eventId } = request.params;
+    if (!isUuid(eventId)) throw refusals.notFound();
+    const caller = authenticated(request);
+    const read = readConsent(request.body ?? Buffer.alloc(0));
+    if (!read.ok) throw consentRefusal(read);
+    const { organization, id } = caller.source;
+    const result = await this.consents.withdraw({ organization, source: id }, eventId.toLowerCase(), read.at);
+    if (reply.sent) return;
+    if (result === 'unknown') throw refusals.notFound();
+    caller.outcome = 'consent_withdrawn';
+    caller.eventId = eventId.toLowerCase();
+    void reply
+      .code(200)
+      .type('application/json')
+      .send(JSON.stringify({ event_id: caller.eventId, consent: { given: false } }));
   }
 
   @Get(':event_id')
@@ -74,6 +99,11 @@ function authenticated(request: FastifyRequest): Caller {
 function fieldRefusal({ reason, errors }: Extract<ReadBody, { errors: unknown }>): Refusal {
   const refuse = { repeated: refusals.repeated, missing_id: refusals.missingId, invalid: refusals.invalid }[reason];
   return refuse(errors);
+}
+
+function consentRefusal(read: Exclude<ReadConsent, { ok: true }>): Refusal {
+  if ('malformed' in read) return refusals.malformed(read.malformed);
+  return read.repeated ? refusals.repeated(read.errors) : refusals.invalid(read.errors);
 }
 
 /** Node joins a repeated header into one text, which would be a third id that nobody sent. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { consentBody } from '../consent/consent-body.js';
 import { journey } from '../journey/journey.js';
 import { leadBody } from '../submission/lead-body.js';
 
@@ -88,6 +89,30 @@ const submit = {
   },
 };
 
+const withdrawConsent = {
+  operationId: 'withdrawConsent',
+  summary: 'Say that the person withdrew consent',
+  description:
+    'From then on nothing of the lead goes to a destination that requires consent, also where it was waiting to be sent. What was sent before stays there. To say it again changes nothing.',
+  parameters: [{ name: 'event_id', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }],
+  requestBody: { required: true, content: { 'application/json': { schema: reference('ConsentWithdrawal') } } },
+  responses: {
+    '200': {
+      description: 'It is noted now, or was before.',
+      content: { 'application/json': { schema: reference('Consent') } },
+    },
+    '400': problemResponse('Not JSON, not UTF-8, or with a field more than once.'),
+    '404': problemResponse("The key's source has no such lead."),
+    '408': problemResponse('The body did not arrive in time.'),
+    '413': problemResponse('The body is larger than the configured limit.', retryAfter),
+    '415': problemResponse('The body is not declared as JSON, or has a Content-Encoding.'),
+    '422': problemResponse('Invalid fields; consent cannot be given here.'),
+    ...refusedEverywhere,
+  },
+};
+
+const consent = z.object({ event_id: z.uuid(), consent: z.object({ given: z.literal(false) }) }).meta({ title: 'Consent' });
+
 /** The HTTP contract, from the schemas that requests are checked with. */
 export function openApi(): object {
   return {
@@ -112,6 +137,7 @@ export function openApi(): object {
           responses: journeyResponses,
         },
       },
+      '/v1/leads/{event_id}/consent': { post: withdrawConsent },
     },
     components: {
       securitySchemes: { sourceKey: { type: 'http', scheme: 'bearer', description: 'The key of a source; two are valid at a time.' } },
@@ -119,6 +145,8 @@ export function openApi(): object {
         Lead: schemaOf(leadBody, 'input'),
         Accepted: schemaOf(accepted),
         Journey: schemaOf(journey),
+        ConsentWithdrawal: schemaOf(consentBody, 'input'),
+        Consent: schemaOf(consent),
         Problem: schemaOf(problemBody),
       },
     },

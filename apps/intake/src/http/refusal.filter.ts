@@ -39,6 +39,7 @@ export class RefusalFilter implements ExceptionFilter {
 const methods: readonly (readonly [path: RegExp, allow: string])[] = [
   [/^\/v1\/leads$/, 'GET, HEAD, POST'],
   [/^\/v1\/leads\/[^/]+$/, 'GET, HEAD'],
+  [/^\/v1\/leads\/[^/]+\/consent$/, 'POST'],
   [/^\/openapi\.json$/, 'GET, HEAD'],
 ];
 
