@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { CommandAnswer, CommandRequest } from '#delivery';
+import type { Database, Logger } from '#runtime';
+import { actor, audit } from '../audit/audit.js';
+import { refusals } from '../http/refusal.js';
+import { notFound, type OwnerApi } from '../owners/owner-api.js';
+import type { Person } from '../people/person.js';
+import type { IntakeApi } from './intake-api.js';
+import { visibleLead } from './visible-lead.js';
+
+const service = z.enum(['crm-writer', 'notifier']).default('crm-writer');
+const destination = z.string().min(1).max(512);
+const operation_key = z.string().min(1).max(640);
+const reason = z.string().trim().min(1).max(200).describe('It stands in the audit for good, so no personal data.');
+
+export const lookupAction = z.strictObject({ service, destination, operation_key });
+export const evidenceAction = z.strictObject({
+  service,
+  destination,
+  operation_key,
+  finding: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('found'), ref: z.string().min(1).max(200).describe('The destination’s own id of the record.') }),
+      z.strictObject({ kind: z.literal('absent') }),
+    ])
+    .describe('What you found when you looked at the destination.'),
+  reason,
+});
+export const discardAction = z.strictObject({
+  service,
+  destination,
+  reason,
+  evidence: z.string().min(1).max(200).optional().describe('Where the proof is kept; needed where it may have arrived.'),
+});
+
+export const actionAnswer = z.object({ applied: z.literal(true), state: z.string().optional().describe('Of the delivery afterwards.') });
+
+export interface ActionTools {
+  db: Database;
+  intake: IntakeApi;
+  owners: ReadonlyMap<string, OwnerApi>;
+  logger: Logger;
+}
+
+/** What is done about one delivery of a lead. */
+export interface DeliveryAction {
+  eventId: string;
+  service: 'crm-writer' | 'notifier';
+  command: Extract<CommandRequest, { event_id: string }>;
+}
+
+const whyNot: Readonly<Record<NonNullable<CommandAnswer['reason']>, string>> = {
+  unknown_destination: 'The destination is not configured any more.',
+  unknown_delivery: 'Its owner knows no such delivery; it may not have taken it up yet.',
+  not_in_this_state: 'It does not fit the state that the delivery is in now.',
+  no_lookup: 'This destination cannot be asked what it has; look there yourself and record what you find.',
+};
+
+/**
+ * Does one thing about one delivery, in the name of the person. It stands in the audit before it is sent, and what came of it afterwards: a command
+ * without an answer may have been carried out. Rejects with a refusal (404, 409) or InternalUnavailable.
+ */
+export async function actOnDelivery(
+  tools: ActionTools,
+  action: DeliveryAction,
+  person: Person,
+): Promise<{ applied: true; state?: string }> {
+  const { db, owners, logger } = tools;
+  const { eventId, service: name, command } = action;
+  const { organization } = await visibleLead(tools, eventId, person);
+  const entry = { ...actor(person), organization, action: `delivery.${command.command}` };
+  const { by: _, ...about } = command;
+  await audit(db, { ...entry, subject: { service: name, ...about } });
+  const answer = await (owners.get(name) ?? notFound(name)).command(command);
+  const subject = { service: name, event_id: eventId, destination: command.destination, ...answer };
+  await audit(db, { ...entry, action: `${entry.action}.answer`, subject });
+  logger.info(
+    { event_id: eventId, destination: command.destination, decision: command.command, state: answer.state },
+    'Action on a delivery',
+  );
+  if (answer.applied) return { applied: true, state: answer.state };
+  const { reason: word = 'not_in_this_state', state } = answer;
+  if (word === 'unknown_delivery') throw refusals.notFound();
+  throw refusals.conflict(word.replaceAll('_', '-'), whyNot[word], state === undefined ? {} : { state });
+}
