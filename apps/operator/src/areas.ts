@@ -1,15 +1,18 @@
 import type { Area, AreaTools, OpenArea } from './area.js';
 import { auditArea } from './audit/audit.controller.js';
 import { batchArea } from './batches/batch-area.js';
-import { deskArea } from './http/desk.controller.js';
+import { lettersArea } from './dead-letters/letters.controller.js';
+import { deskArea } from './desk.js';
 import { peopleArea } from './http/me.controller.js';
+import { leadsArea } from './leads/leads.controller.js';
+import { openApiArea } from './openapi/openapi.controller.js';
 
 /** All of the operator's surface. */
-const open: readonly OpenArea[] = [peopleArea, auditArea, deskArea, batchArea];
+const open: readonly OpenArea[] = [peopleArea, auditArea, deskArea, lettersArea, batchArea, leadsArea];
 
-/** Opens every area, in this order. Rejects with what the first of them rejects with. */
+/** Opens every area, in this order, and describes their doors. Rejects with what the first of them rejects with. */
 export async function openAreas(tools: AreaTools): Promise<Area[]> {
   const areas: Area[] = [];
   for (const area of open) areas.push(await area(tools));
-  return areas;
+  return [...areas, openApiArea(areas)];
 }
