@@ -2,6 +2,7 @@
 import type { Batch } from './batch-types.js';
 
 export type { Batch, BatchFilter, BatchItem, DraftRequest } from './batch-types.js';
+export type * from './lead-types.js';
 
 export const permissions = ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure'] as const;
 export type Permission = (typeof permissions)[number];
@@ -36,78 +37,6 @@ export interface SearchHit {
   form?: string | null;
   submitted_at?: string | null;
   state?: string | null;
-}
-
-export interface TimelineOperation {
-  operation_key: string;
-  kind: string;
-  state: string;
-  ref?: string | null;
-  attempts: number;
-}
-
-export interface TimelineDelivery {
-  service: string;
-  destination: string;
-  state: string;
-  class?: string | null;
-  code?: string | null;
-  next_attempt_at?: string | null;
-  why?: string | null;
-  operations: TimelineOperation[];
-}
-
-export interface TimelineEvent {
-  at: string;
-  kind: string;
-  title: string;
-  service?: string | null;
-  destination?: string | null;
-  operation_key?: string | null;
-  attempt_id?: string | null;
-  number?: number | null;
-  outcome?: string | null;
-  class?: string | null;
-  code?: string | null;
-  status?: number | null;
-  provider_request_id?: string | null;
-  duration_ms?: number | null;
-  trace_id?: string | null;
-  topic?: string | null;
-  partition?: number | null;
-  offset?: string | number | null;
-  by?: string | null;
-  detail?: unknown;
-}
-
-export interface Summary {
-  what_happened: string;
-  next: string;
-  when?: string | null;
-  who: string;
-  seen_by_customer: string;
-  seen_by_sales: string;
-}
-
-export interface Timeline {
-  event_id: string;
-  lead_ref: string;
-  organization: string;
-  source: string;
-  form?: string | null;
-  campaign?: string | null;
-  submitted_at: string;
-  accepted_at?: string | null;
-  deadline_at?: string | null;
-  owner?: string | null;
-  test?: boolean;
-  masked: { name?: string | null; email?: string | null; phone?: string | null };
-  summary: Summary;
-  deliveries: TimelineDelivery[];
-  events: TimelineEvent[];
-  dead_letters?: DeadLetter[];
-  notifications?: unknown[];
-  replays?: unknown[];
 }
 
 export interface Revealed {

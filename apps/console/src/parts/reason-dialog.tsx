@@ -48,7 +48,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
         {children}
         <div className="field">
           <label htmlFor={id}>{label}</label>
-          <textarea id={id} name="reason" maxLength={500} aria-invalid={state.short} aria-describedby={`${id}-help`} />
+          <textarea id={id} name="reason" maxLength={200} aria-invalid={state.short} aria-describedby={`${id}-help`} />
           <small id={`${id}-help`}>Stands in the audit with your name. Write no personal data.</small>
           {state.short && <span role="alert">Say in a few words why.</span>}
         </div>

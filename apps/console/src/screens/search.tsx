@@ -13,7 +13,7 @@ const kinds: readonly (readonly [Kind, string])[] = [
 ];
 
 export function SearchScreen() {
-  const { hits, error, busy, kind, setKind, input } = useFinder();
+  const { hits, unavailable, error, busy, kind, setKind, input } = useFinder();
   return (
     <div className="screen">
       <ScreenHead
@@ -30,6 +30,11 @@ export function SearchScreen() {
           Type <kbd>/</kbd>
         </button>
       </ScreenHead>
+      {unavailable.length > 0 && (
+        <p className="notice tone-held" role="status">
+          {unavailable.join(' and ')} does not answer now. A lead that only it knows by this id is not found until it does.
+        </p>
+      )}
       {error ? <Failure error={error} /> : <Panel>{busy ? <p className="loading">Searching …</p> : <Hits hits={hits} />}</Panel>}
     </div>
   );

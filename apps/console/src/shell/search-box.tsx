@@ -13,6 +13,8 @@ interface Finder {
   kind: Kind;
   setKind: (kind: Kind) => void;
   hits: SearchHit[] | undefined;
+  /** Services that did not answer: what only they know is not among the hits. */
+  unavailable: readonly string[];
   error: unknown;
   busy: boolean;
   run: () => void;
@@ -33,7 +35,7 @@ export function FinderProvider({ children }: { children: ReactNode }) {
   const input = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();
   const { data, error, isPending, mutate } = useMutation({
-    mutationFn: (asked: { text: string; kind: Kind }) => post<{ items: SearchHit[] }>('search', asked),
+    mutationFn: (asked: { text: string; kind: Kind }) => post<{ items: SearchHit[]; unavailable?: string[] }>('search', asked),
     onSuccess: ({ items }) => {
       const [first] = items;
       const one = first !== undefined && items.every(({ event_id }) => event_id === first.event_id);
@@ -43,7 +45,7 @@ export function FinderProvider({ children }: { children: ReactNode }) {
   });
   const finder = useMemo<Finder>(() => {
     const run = () => text.trim() !== '' && mutate({ text: text.trim(), kind });
-    return { text, setText, kind, setKind, hits: data?.items, error, busy: isPending, run, input };
+    return { text, setText, kind, setKind, hits: data?.items, unavailable: data?.unavailable ?? [], error, busy: isPending, run, input };
   }, [text, kind, data, error, isPending, mutate]);
   return <FinderContext value={finder}>{children}</FinderContext>;
 }

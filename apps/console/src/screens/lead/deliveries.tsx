@@ -42,6 +42,11 @@ function Delivery({ lead, delivery }: Props) {
           <Chip state={state} />
           {delivery.class && <span className="quiet">{plain(delivery.class)}</span>}
           {delivery.code && <code>{delivery.code}</code>}
+          {delivery.as_of && (
+            <span className="chip tone-held">
+              as of <When at={delivery.as_of} />
+            </span>
+          )}
         </div>
         <DeliveryActions lead={lead} delivery={delivery} />
       </div>
@@ -108,21 +113,16 @@ function DeliveryActions({ lead, delivery }: Props) {
       post(`leads/${lead.event_id}/deliveries/lookup`, {
         service,
         destination,
-        operation_key: uncertain?.operation_key ?? delivery.operations[0]?.operation_key,
+        operation_key: uncertain?.operation_key,
       }),
     done: `${destination} was asked what it holds. The history shows what it answered.`,
     stale,
   });
-  const notUncertain = uncertain === undefined ? 'Only an operation whose outcome is uncertain can be settled by evidence' : undefined;
+  const notUncertain = uncertain === undefined ? 'Only an operation whose outcome is uncertain needs this' : undefined;
   const ended = ['delivered', 'discarded', 'erased'].includes(state) ? `It has ended as ${plain(state)}` : undefined;
   return (
     <div className="row">
-      <Act
-        needs="replay_request"
-        refused={delivery.operations.length === 0 ? 'Nothing was sent yet, so there is nothing to look for' : undefined}
-        busy={lookup.isPending}
-        onPress={() => lookup.mutate()}
-      >
+      <Act needs="replay_request" refused={notUncertain} busy={lookup.isPending} onPress={() => lookup.mutate()}>
         Look up
       </Act>
       <Act needs="replay_request" refused={notUncertain} onPress={() => setOpen('evidence')}>

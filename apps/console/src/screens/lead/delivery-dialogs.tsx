@@ -31,8 +31,7 @@ export function EvidenceDialog({ lead, delivery, operation, onClose }: Props & {
           service: delivery.service,
           destination: delivery.destination,
           operation_key: operation.operation_key,
-          finding: String(fields.get('finding')),
-          ...(fields.get('ref') ? { ref: String(fields.get('ref')) } : {}),
+          finding: fields.get('finding') === 'found' ? { kind: 'found', ref: String(fields.get('ref') ?? '').trim() } : { kind: 'absent' },
           reason,
         })
       }
@@ -42,7 +41,7 @@ export function EvidenceDialog({ lead, delivery, operation, onClose }: Props & {
         name="finding"
         options={[
           ['absent', 'It is not there: send it again'],
-          ['present', 'It is there: take it for done'],
+          ['found', 'It is there: take it for done'],
         ]}
       />
       <Field label="Their id, if it is there" name="ref" maxLength={200} />

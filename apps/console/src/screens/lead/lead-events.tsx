@@ -5,9 +5,11 @@ import { duration, plain, type Tone, toneOf } from '../../parts/words.js';
 
 const toneOfKind: Readonly<Record<string, Tone>> = {
   dead_letter: 'dead',
+  refused: 'dead',
   replay: 'unsure',
-  reveal: 'held',
-  notification: 'wait',
+  action: 'held',
+  consent: 'held',
+  announced: 'wait',
   accepted: 'ok',
 };
 
@@ -59,6 +61,7 @@ function factsOf(event: TimelineEvent): string[] {
     event.class ? plain(event.class) : '',
     event.code ? `code ${event.code}` : '',
     typeof event.duration_ms === 'number' ? `took ${duration(event.duration_ms)}` : '',
+    event.ref ? `their id ${event.ref}` : '',
     event.by ? `by ${event.by}` : '',
   ];
   const ids = [
@@ -68,6 +71,5 @@ function factsOf(event: TimelineEvent): string[] {
     event.trace_id ? `trace ${event.trace_id}` : '',
     event.topic ? `${event.topic} / ${event.partition ?? '?'} / ${event.offset ?? '?'}` : '',
   ];
-  const detail = typeof event.detail === 'string' ? event.detail : event.detail ? JSON.stringify(event.detail) : '';
-  return [answer, ids, [detail]].map((parts) => parts.filter(Boolean).join(' · ')).filter(Boolean);
+  return [answer, ids, [event.detail]].map((parts) => parts.filter(Boolean).join(' · ')).filter(Boolean);
 }

@@ -3,7 +3,7 @@ import { Link, useParams } from 'react-router';
 import { get } from '../../api/client.js';
 import type { Timeline } from '../../api/types.js';
 import { Answer } from '../../parts/answer.js';
-import { Id, Panel, ScreenHead } from '../../parts/small.js';
+import { Chip, Id, Panel, ScreenHead } from '../../parts/small.js';
 import { Ago, When } from '../../parts/when.js';
 import { plain } from '../../parts/words.js';
 import { Deliveries } from './deliveries.js';
@@ -29,6 +29,11 @@ export function LeadScreen() {
             >
               <LeadActions lead={lead} />
             </ScreenHead>
+            {lead.unavailable.length > 0 && (
+              <p className="notice tone-held" role="status">
+                {lead.unavailable.join(' and ')} does not answer now. What only it knows is missing here or older than the rest.
+              </p>
+            )}
             <Story summary={lead.summary} />
             <div className="lead">
               <div className="stack">
@@ -43,6 +48,7 @@ export function LeadScreen() {
                 <PersonPanel key={lead.event_id} lead={lead} />
                 <Facts lead={lead} />
                 <DecideElsewhere lead={lead} />
+                <Elsewhere lead={lead} />
               </aside>
             </div>
           </>
@@ -59,7 +65,7 @@ function Facts({ lead }: { lead: Timeline }) {
         <dt>Organization</dt>
         <dd>{lead.organization}</dd>
         <dt>Source, form</dt>
-        <dd>{[lead.source, lead.form].filter(Boolean).join(' · ')}</dd>
+        <dd>{[lead.source, lead.form].filter(Boolean).join(' · ') || '–'}</dd>
         <dt>Campaign</dt>
         <dd>{lead.campaign ?? '–'}</dd>
         <dt>Submitted</dt>
@@ -83,15 +89,58 @@ function Facts({ lead }: { lead: Timeline }) {
         <dd>{lead.owner ?? 'nobody'}</dd>
         <dt>Lead ref</dt>
         <dd>
-          <code>{lead.lead_ref}</code>
+          <code>{lead.lead_ref ?? '–'}</code>
         </dd>
+        <dt>Kept</dt>
+        <dd>{keptOf(lead)}</dd>
       </dl>
     </Panel>
   );
 }
 
+function keptOf({ vault }: Timeline) {
+  if (vault === null || vault.state === 'gone') return 'What the person wrote is gone';
+  return (
+    <>
+      revision {vault.revision}, until <When at={vault.delete_after} />
+      {vault.consent_withdrawn_at && (
+        <>
+          . Consent withdrawn <When at={vault.consent_withdrawn_at} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Elsewhere({ lead }: { lead: Timeline }) {
+  const { replays, notifications, supersedes, superseded_by: later } = lead;
+  const related = [...(supersedes === null ? [] : [supersedes]), ...later];
+  if (replays.length + notifications.length + related.length === 0) return null;
+  return (
+    <Panel title="Around it">
+      <ul className="inside stack">
+        {notifications.map(({ channel, template, state }) => (
+          <li key={channel + template}>
+            {plain(template)} to {channel}: <Chip state={state} />
+          </li>
+        ))}
+        {replays.map(({ item_id, batch_id, destination, state }) => (
+          <li key={item_id}>
+            <Link to={`/batches/${batch_id}`}>Batch</Link> to {destination}: <Chip state={state} />
+          </li>
+        ))}
+        {related.map((id) => (
+          <li key={id}>
+            {id === supersedes ? 'Replaces' : 'Replaced by'} <Link to={`/leads/${id}`}>{id}</Link>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 function DecideElsewhere({ lead }: { lead: Timeline }) {
-  const letters = lead.dead_letters ?? [];
+  const letters = lead.dead_letters;
   if (letters.length === 0) return null;
   return (
     <Panel title="Dead letters">
@@ -100,7 +149,7 @@ function DecideElsewhere({ lead }: { lead: Timeline }) {
           <li key={letter.dead_letter_id}>
             <Link to={`/queues/dead?class=${letter.class}&destination=${letter.destination ?? ''}&view=list`}>{plain(letter.class)}</Link>
             {letter.destination && ` at ${letter.destination}`} · {letter.state}
-            {letter.next_action && <small className="quiet"> {letter.next_action}</small>}
+            <small className="quiet"> {plain(letter.disposition)}</small>
           </li>
         ))}
       </ul>

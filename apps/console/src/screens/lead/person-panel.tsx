@@ -34,8 +34,9 @@ export function PersonPanel({ lead }: { lead: Timeline }) {
     >
       <dl className="facts inside">
         {rows.map(([field, name]) => (
-          <Row key={field} name={name} masked={lead.masked[field]} shown={revealed?.fields[field]} />
+          <Row key={field} name={name} masked={lead.masked?.[field]} shown={revealed?.fields[field]} />
         ))}
+        {lead.masked === null && <Gone />}
         {revealed !== undefined && <Message revealed={revealed} />}
       </dl>
       {asking && (
@@ -59,6 +60,15 @@ function Row({ name, masked, shown }: { name: string; masked: string | null | un
     <>
       <dt>{name}</dt>
       <dd>{shown ? <span className="revealed">{shown}</span> : <span className="masked">{masked ?? '–'}</span>}</dd>
+    </>
+  );
+}
+
+function Gone() {
+  return (
+    <>
+      <dt />
+      <dd className="quiet">What the person wrote is not kept any more, or cannot be read now.</dd>
     </>
   );
 }

@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { axeFindings, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
+import { type FakeOperator, startFakeOperator } from './fake-operator/fake-operator.js';
+import { leadId } from './fake-operator/state.js';
+
+jest.setTimeout(120_000);
+
+describe('the console, at an operator that is not real', () => {
+  let browser: Browser;
+  let fake: FakeOperator;
+  let seen: SeenPage;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+  beforeEach(async () => {
+    fake = await startFakeOperator();
+    seen = await openPage(browser);
+  });
+  afterEach(async () => {
+    await seen.context.close();
+    await fake.stop();
+    expect(seen.wrongs).toEqual([]);
+  });
+  const as = async (token: string, path = '/') => {
+    await seen.page.goto(fake.url + path);
+    await signIn(seen.page, token);
+    return seen.page;
+  };
+
+  it('has no serious finding of axe on any screen in either theme', async () => {
+    fake.state.draft('olga', { filter: { destination: 'sandbox-crm' } });
+    const batchId = String(fake.state.batches[0]?.batch_id);
+    fake.state.command(batchId, 'dry-run', 'olga');
+    fake.state.record('olga', 'batch.draft', { batch_id: batchId });
+    const screens = [
+      ['/', 'Overview'],
+      ['/search', 'Search'],
+      [`/leads/${leadId}`, 'Lead'],
+      ['/leads/019a2b3c-0000-7000-8000-000000000000', 'There is nothing here under this id'],
+      ['/queues/dead', 'Attempts exhausted'],
+      ['/queues/dead?view=list', '019a2b3c…c0de'],
+      ['/queues/expired', 'Nothing is expired'],
+      ['/batches', 'Batches'],
+      ['/batches/new', 'Draft a batch'],
+      [`/batches/${batchId}`, 'already at destination'],
+      ['/destinations', 'Destinations'],
+      ['/erasures', 'Erasures'],
+      [`/erasures/${fake.state.erasure.erasure_id}`, 'Places here'],
+      ['/audit', 'batch.draft'],
+      ['/me', 'What you may do'],
+    ] as const;
+    const findings: string[] = [];
+    for (const theme of ['light', 'dark'] as const) {
+      const { context, page } = await openPage(browser, { theme });
+      await page.goto(fake.url);
+      findings.push(...(await axeFindings(page)).map((text) => `${theme} sign-in: ${text}`));
+      await signIn(page, 'viewer-token-0001');
+      for (const [path, text] of screens) {
+        await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'));`);
+        await page.getByText(text).first().waitFor();
+        findings.push(...(await axeFindings(page)).map((finding) => `${theme} ${path}: ${finding}`));
+      }
+      await context.close();
+    }
+    expect(findings).toEqual([]);
+  });
+
+  it('finds by an id at once, lists several, teaches when there is none, and never has what was typed in an address', async () => {
+    const page = await as('viewer-token-0001');
+    await page.keyboard.press('/');
+    await page.keyboard.type('mia@example.test');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: '019a2b3c…c0de' }).waitFor();
+    await page.keyboard.press('Escape');
+    const box = page.getByRole('searchbox');
+    await box.fill('nobody@example.test');
+    await box.press('Enter');
+    await page.getByText('No lead was found').waitFor();
+    await box.fill(leadId);
+    await box.press('Enter');
+    await page.getByText('the CRM has not confirmed its contact').waitFor();
+    expect(page.url()).toBe(`${fake.url}/leads/${leadId}`);
+    expect(fake.asked.filter((line) => /example|%40|@/.test(line))).toEqual([]);
+    expect(await page.evaluate('JSON.stringify([localStorage, Object.keys(sessionStorage), history.state])')).not.toMatch(/example/);
+  });
+
+  it('reveals with a reason for a time, shows markup as text, and forgets it when the time is over', async () => {
+    fake.state.revealForMs = 4_000;
+    const page = await as('operator-token-01', `/leads/${leadId}`);
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Reveal for 5 minutes' }).click();
+    await dialog.getByText('Say in a few words why').waitFor();
+    await dialog.getByLabel('Reason').fill('The customer called');
+    await dialog.getByRole('button', { name: 'Reveal for 5 minutes' }).click();
+    await page.getByText('mia@example.test').waitFor();
+    expect(await page.getByText('<script>').count()).toBeGreaterThan(0);
+    expect(await page.evaluate('globalThis.broken')).toBeUndefined();
+    await page.getByText('mia@example.test').waitFor({ state: 'detached' });
+    expect(fake.state.audit.map(({ action }) => action)).toEqual(['lead.reveal']);
+  });
+
+  it('keeps what a person may not do in sight, reachable, and says why', async () => {
+    const page = await as('viewer-token-0001', `/leads/${leadId}`);
+    const reveal = page.getByRole('button', { name: 'Reveal' });
+    await reveal.focus();
+    expect(await reveal.getAttribute('aria-disabled')).toBe('true');
+    const why = page.locator(`[id="${await reveal.getAttribute('aria-describedby')}"]`);
+    await why.waitFor({ state: 'visible' });
+    expect(await why.textContent()).toContain('permission reveal');
+    await page.keyboard.press('Enter');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(fake.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
+  });
+
+  it('takes a group to a batch that its author cannot approve and somebody else can, live', async () => {
+    const page = await as('operator-token-01', '/queues/dead');
+    await page
+      .getByRole('row', { name: /Attempts exhausted/ })
+      .getByRole('button', { name: 'Replay …' })
+      .click();
+    await page.getByLabel('Reason').fill('The CRM is back');
+    await page.getByRole('button', { name: 'Draft', exact: true }).click();
+    await page.getByRole('button', { name: 'Dry run' }).click();
+    await page.getByRole('button', { name: /already at destination/ }).waitFor();
+    const approve = page.getByRole('button', { name: 'Approve' });
+    expect(await page.locator(`[id="${await approve.getAttribute('aria-describedby')}"]`).textContent()).toContain('You drafted it');
+    const other = await openPage(browser);
+    await other.page.goto(page.url());
+    await signIn(other.page, 'approver-token-01');
+    await other.page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('6 of 10 found at the destination').waitFor();
+    fake.state.finish(page.url().split('/').at(-1) ?? '');
+    fake.changed('batches');
+    await page.getByText('55 of 55 sent').waitFor();
+    expect(other.wrongs).toEqual([]);
+    await other.context.close();
+  });
+
+  it('stops a batch with one click, and saves its items', async () => {
+    const batch = fake.state.draft('ada', { filter: {} });
+    fake.state.command(batch.batch_id, 'approve', 'root');
+    const page = await as('operator-token-01', `/batches/${batch.batch_id}`);
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export as CSV' }).click()]);
+    expect(file.suggestedFilename()).toBe(`batch-${batch.batch_id}.csv`);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('stopped by olga').waitFor();
+    expect(batch.state).toBe('stopped');
+  });
+
+  it('is used by keyboard: places, rows, ticks, dialogs and help', async () => {
+    const page = await as('operator-token-01');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('q');
+    await page.getByRole('link', { name: 'Attempts exhausted' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /019a2b3c…c0de/ }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.getByText('1 ticked').waitFor();
+    await page.getByRole('button', { name: 'Note …' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Note …');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+
+  it('keeps filter and page in the address, and goes back through the pages', async () => {
+    const page = await as('viewer-token-0001', '/queues/dead?view=list&destination=sandbox-crm');
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.waitForURL(/after=/);
+    await page.getByText('10 on this page').waitFor();
+    await page.goBack();
+    await page.getByText('50 on this page').waitFor();
+    expect(new URL(page.url()).searchParams.get('destination')).toBe('sandbox-crm');
+  });
+
+  it('says when it is live, and asks by itself when it is not', async () => {
+    const page = await as('operator-token-01', '/destinations');
+    await page.getByText('Live', { exact: true }).waitFor();
+    fake.cutLive();
+    await page.getByText('Asking every 5 s').waitFor();
+    const before = fake.asked.filter((line) => line === 'GET /v1/destinations').length;
+    const [crm] = fake.state.destinations;
+    if (crm) Object.assign(crm, { mode: 'held', hold: { by: 'ada', reason: 'Their window' } });
+    await page.getByText('Their window').waitFor();
+    expect(fake.asked.filter((line) => line === 'GET /v1/destinations').length).toBeGreaterThan(before);
+  });
+
+  it('holds and releases a destination with a reason', async () => {
+    const page = await as('operator-token-01', '/destinations');
+    const crm = page.locator('#sandbox-crm');
+    await crm.getByRole('button', { name: 'Hold …' }).click();
+    await page.getByLabel('Reason').fill('Their maintenance');
+    await page.getByRole('dialog').getByRole('button', { name: 'Hold', exact: true }).click();
+    await crm.getByText('Their maintenance').waitFor();
+    await crm.getByRole('button', { name: 'Release …' }).click();
+    await page.getByLabel('Reason').fill('They are back');
+    await page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click();
+    await crm.getByText('Their maintenance').waitFor({ state: 'detached' });
+  });
+
+  it('ends the session when the token is not good any more, and says so', async () => {
+    await seen.page.goto(fake.url);
+    await seen.page.getByLabel('Token').fill('no-such-token-000');
+    await seen.page.getByRole('button', { name: 'Use this token' }).click();
+    await seen.page.getByText('The token is missing or unknown').waitFor();
+    expect(await seen.page.evaluate('sessionStorage.length')).toBe(0);
+  });
+});

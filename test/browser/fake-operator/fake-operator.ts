@@ -1,0 +1,151 @@
+// A small operator that remembers what it was asked to do, for specs of the console alone: it answers in the shapes of the API, with people who do
+// not exist. The journeys against the real services are in the flow specs beside it.
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { serveConsole } from '../../../apps/operator/src/http/console.js';
+import { type FakeState, fakeState, leadId, people } from './state.js';
+
+export interface FakeOperator {
+  url: string;
+  state: FakeState;
+  /** Every request, as method and URL; bodies are never in it. */
+  asked: string[];
+  /** Tells whoever listens that something changed. */
+  changed: (...what: string[]) => void;
+  /** Refuses live streams from now on. */
+  cutLive: () => void;
+  stop: () => Promise<void>;
+}
+
+const problem = (reply: FastifyReply, status: number, title: string, detail?: string) =>
+  reply
+    .code(status)
+    .type('application/problem+json')
+    .send(JSON.stringify({ type: `urn:lead-delivery:problem:${status}`, title, status, detail }));
+
+type Body = Record<string, unknown>;
+type Asked = FastifyRequest<{ Params: Record<string, string>; Querystring: Record<string, string>; Body: Body }>;
+
+const personOf = (request: FastifyRequest) => people[String(request.headers.authorization).replace('Bearer ', '')];
+
+/** Starts it on a free port. */
+export async function startFakeOperator(): Promise<FakeOperator> {
+  const app = fastify({ forceCloseConnections: true });
+  const state = fakeState();
+  const asked: string[] = [];
+  const streams = new Set<FastifyReply>();
+  const live = { open: true };
+  app.addHook('onRequest', async (request, reply) => {
+    asked.push(`${request.method} ${request.url}`);
+    if (request.url.startsWith('/v1/') && personOf(request) === undefined) return problem(reply, 401, 'The token is missing or unknown');
+  });
+  await serveConsole(app);
+  app.get('/console-config.json', () => ({}));
+  app.get('/v1/live', (_request, reply) => {
+    if (!live.open) return problem(reply, 503, 'A part that is needed does not answer; try again');
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
+    reply.raw.write(': here\n\n');
+    streams.add(reply);
+  });
+  const changed = (...what: string[]) => {
+    for (const { raw } of streams) raw.write(`event: changed\ndata: ${JSON.stringify({ what })}\n\n`);
+  };
+  reads(app, state);
+  decisions(app, state, changed);
+  batches(app, state, changed);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const cutLive = () => {
+    live.open = false;
+    for (const { raw } of streams) raw.end();
+    streams.clear();
+  };
+  return { url, state, asked, changed, cutLive, stop: () => app.close() };
+}
+
+function reads(app: FastifyInstance, state: FakeState): void {
+  app.get('/v1/me', (request) => personOf(request));
+  app.get('/v1/overview', () => state.overview());
+  app.post('/v1/search', (request: Asked) => ({
+    items: request.body.text === 'nobody@example.test' ? [] : state.hits(String(request.body.text)),
+  }));
+  app.get('/v1/leads/:id', (request: Asked, reply) =>
+    request.params.id === leadId ? state.timeline() : problem(reply, 404, 'There is nothing here under this id'),
+  );
+  app.get('/v1/dead-letters', (request: Asked) => {
+    const { tab = 'dead', destination, class: failure, after, limit = '50' } = request.query;
+    const all = state.letters.filter(
+      (one) =>
+        (tab === 'all' || one.tab === tab) && (!destination || one.destination === destination) && (!failure || one.class === failure),
+    );
+    const from = after === undefined ? 0 : all.findIndex(({ dead_letter_id: id }) => id === after) + 1;
+    const items = all.slice(from, from + Number(limit));
+    return { items, ...(from + Number(limit) < all.length && { next: items.at(-1)?.dead_letter_id }) };
+  });
+  app.get('/v1/dead-letters/groups', (request: Asked) => ({ items: state.groups(request.query.tab ?? 'dead') }));
+  app.get('/v1/dead-letters/:id/notes', () => ({ items: state.notes }));
+  app.get('/v1/destinations', () => ({ items: state.destinations }));
+  app.get('/v1/audit', () => ({ items: [...state.audit].reverse() }));
+  app.get('/v1/audit/verify', () => ({ ok: true, checked: state.audit.length, unsealed: 0, head: null, exported: null, findings: [] }));
+  app.get('/v1/erasures/:id', () => state.erasure);
+}
+
+function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator['changed']): void {
+  const note = (request: Asked, action: string, subject: Body) => state.record(String(personOf(request)?.subject), action, subject);
+  app.post('/v1/leads/:id/reveal', (request: Asked, reply) => {
+    if (!personOf(request)?.permissions.includes('reveal')) return problem(reply, 403, 'Not permitted', 'This needs the permission reveal');
+    note(request, 'lead.reveal', { event_id: request.params.id, reason: request.body.reason });
+    return { until: new Date(Date.now() + state.revealForMs).toISOString(), fields: state.person };
+  });
+  for (const what of ['lookup', 'evidence', 'discard']) {
+    app.post(`/v1/leads/:id/deliveries/${what}`, (request: Asked) => {
+      note(request, `delivery.${what}`, { event_id: request.params.id });
+      return {};
+    });
+  }
+  for (const what of ['assign', 'note', 'disposition']) {
+    app.post(`/v1/dead-letters/${what}`, (request: Asked) => {
+      note(request, `letter.${what}`, request.body);
+      return { changed: 1 };
+    });
+  }
+  for (const mode of ['hold', 'release']) {
+    app.post(`/v1/destinations/:name/${mode}`, (request: Asked) => {
+      const one = state.destinations.find(({ destination }) => destination === request.params.name);
+      if (one)
+        Object.assign(
+          one,
+          mode === 'hold' ? { mode: 'held', hold: { by: 'olga', reason: request.body.reason } } : { mode: 'normal', hold: null },
+        );
+      note(request, `destination.${mode}`, { destination: request.params.name, reason: request.body.reason });
+      changed('destinations');
+      return {};
+    });
+  }
+  app.post('/v1/destinations/:name/test', () => ({ event_id: leadId }));
+  app.post('/v1/erasures', () => state.erasure);
+  app.post('/v1/erasures/:id/approve', () => {
+    state.erasure.state = 'approved';
+    return {};
+  });
+}
+
+function batches(app: FastifyInstance, state: FakeState, changed: FakeOperator['changed']): void {
+  app.get('/v1/batches', () => ({ items: state.batches }));
+  app.post('/v1/batches', (request: Asked) => {
+    const batch = state.draft(String(personOf(request)?.subject), request.body);
+    return { batch_id: batch.batch_id, state: 'draft', hash: batch.hash, items: batch.counts.items };
+  });
+  app.get(
+    '/v1/batches/:id',
+    (request: Asked, reply) => state.batch(String(request.params.id)) ?? problem(reply, 404, 'There is nothing here under this id'),
+  );
+  app.get('/v1/batches/:id/items', (request: Asked) => ({ items: state.batchItems(String(request.params.id), request.query.outcome) }));
+  app.get('/v1/batches/:id/items.csv', (_request, reply) => reply.type('text/csv').send("event_id,outcome\n'=1+1,succeeded\n"));
+  for (const what of ['dry-run', 'approve', 'pause', 'resume', 'stop']) {
+    app.post(`/v1/batches/:id/${what}`, (request: Asked) => {
+      state.command(String(request.params.id), what, String(personOf(request)?.subject));
+      changed('batches');
+      return {};
+    });
+  }
+}
