@@ -81,7 +81,11 @@ function reads(app: FastifyInstance, state: FakeState): void {
     const items = all.slice(from, from + Number(limit));
     return { items, ...(from + Number(limit) < all.length && { next: items.at(-1)?.dead_letter_id }) };
   });
-  app.get('/v1/dead-letters/groups', (request: Asked) => ({ items: state.groups(request.query.tab ?? 'dead') }));
+  app.get('/v1/dead-letters/groups', (request: Asked) => ({
+    as_of: new Date().toISOString(),
+    items: state.groups(request.query.tab ?? 'dead'),
+    left_out: 0,
+  }));
   app.get('/v1/dead-letters/:id/notes', () => ({ items: state.notes }));
   app.get('/v1/destinations', () => ({ items: state.destinations }));
   app.get('/v1/audit', () => ({ items: [...state.audit].reverse() }));

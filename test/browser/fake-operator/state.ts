@@ -59,11 +59,9 @@ function letter(index: number, more: Partial<Letter> = {}): Letter {
     status: 503,
     attempts: 4,
     submitted_at: ago(age),
-    dead_at: ago(age - 5 * minute),
     owner: 'integration',
     disposition: 'approve_replay',
     respond_by: ago(age - 2 * hour),
-    delete_after: new Date(Date.now() + 900 * hour).toISOString(),
     next_action: 'See whether the destination is back, then replay.',
     runbook: 'docs/runbooks/attempts-exhausted.md',
     age_ms: age,
@@ -256,7 +254,7 @@ const series = <T>(count: number, stepMs: number, value: (index: number) => T) =
 export class FakeState {
   revealForMs = 5 * minute;
   letters = letters();
-  notes = [{ at: ago(hour), by: 'olga', text: 'Asked their support, ticket 42' }];
+  notes = [{ note_id: '1', at: ago(hour), by: 'olga', text: 'Asked their support, ticket 42' }];
   batches: Batch[] = [];
   destinations = destinations();
   audit: AuditEntry[] = [];
@@ -306,9 +304,9 @@ export class FakeState {
         last_at: ago(7 * minute),
         trend,
         owner,
-        respond_by,
-        overdue: of.length > 10,
-        disposition,
+        respond_by: respond_by ?? null,
+        overdue: of.length > 10 ? of.length : 0,
+        disposition: disposition ?? 'mixed',
         runbook,
         next_action,
         sample_event_ids: [],

@@ -50,6 +50,7 @@ export interface Revealed {
   };
 }
 
+/** What a person must decide on; of what is held some fields are null. */
 export interface DeadLetter {
   dead_letter_id: string;
   state: string;
@@ -64,19 +65,19 @@ export interface DeadLetter {
   class: string;
   code: string | null;
   status: number | null;
-  attempts: number;
+  attempts?: number | null;
   submitted_at: string | null;
-  dead_at: string;
   owner: string;
-  disposition: string;
-  respond_by: string;
-  delete_after: string;
+  assignee?: string | null;
+  disposition?: string | null;
+  respond_by?: string | null;
+  retention_ms_left?: number | null;
+  age_ms: number;
+  note_count: number;
   next_action?: string;
   runbook?: string;
-  age_ms?: number | null;
-  retention_ms_left?: number | null;
-  assignee?: string | null;
-  note_count?: number;
+  /** Of what is held: no probe before then. */
+  open_until?: string | null;
 }
 
 export interface LetterGroup {
@@ -90,15 +91,25 @@ export interface LetterGroup {
   last_at: string;
   trend: number[];
   owner: string;
-  respond_by: string;
-  overdue: boolean | number;
+  respond_by: string | null;
+  overdue: number;
+  /** `mixed`: not the same for all of them. */
   disposition: string;
+  assignee?: string | null;
   runbook?: string | null;
   next_action?: string | null;
   sample_event_ids?: string[];
 }
 
+export interface LetterGroups {
+  as_of: string;
+  items: LetterGroup[];
+  /** Smaller groups that are not shown. */
+  left_out: number;
+}
+
 export interface Note {
+  note_id: string;
   at: string;
   by: string;
   text: string;

@@ -8,13 +8,17 @@ export type Decision = 'assign' | 'note' | 'disposition';
 
 /** Some letters by id, or all of a group. */
 export interface Target {
-  body: { ids: string[] } | { group: string };
+  body: { ids: string[] } | { group: { key: string; as_of: string } };
   /** What it is called in a title. */
   name: string;
 }
 
-export const targetOfGroup = ({ key, count }: LetterGroup): Target => ({
-  body: { group: key },
+/** Who may decide: whoever may ask for a replay, and whoever may approve one. */
+export const onDuty = ['replay_request', 'replay_approve'] as const;
+
+/** The group as it was shown: what came later is not decided unseen. */
+export const targetOfGroup = ({ key, count }: LetterGroup, asOf: string): Target => ({
+  body: { group: { key, as_of: asOf } },
   name: count === 1 ? 'one letter' : `${count} letters`,
 });
 export const targetOfIds = (ids: string[]): Target => ({ body: { ids }, name: ids.length === 1 ? 'one letter' : `${ids.length} letters` });
@@ -40,7 +44,9 @@ export function DecisionDialog({ decision, target, onClose }: { decision: Decisi
       onClose={onClose}
       onDo={(reason, fields) => mutateAsync({ ...target.body, ...partOf(decision, reason, fields) })}
     >
-      {decision === 'assign' && <Field label="To whom" name="assignee" maxLength={100} required />}
+      {decision === 'assign' && (
+        <Field label="To whom" name="assignee" maxLength={200} help="Their subject, as Access shows it. Empty: nobody." />
+      )}
       {decision === 'disposition' && (
         <Choice
           label="What shall become of it"

@@ -3,11 +3,11 @@ import { Choice } from '../../parts/field.js';
 import { sentence } from '../../parts/words.js';
 import { useQueueFilter } from './use-filter.js';
 
-const typed = ['class', 'destination', 'code', 'owner', 'organization'] as const;
+const typed = ['class', 'destination', 'code', 'owner', 'assignee', 'organization'] as const;
 
 export function Filters() {
   const { filter, set, clear } = useQueueFilter();
-  const used = typed.some((name) => filter[name] !== undefined) || filter.schema_id !== undefined;
+  const used = typed.some((name) => filter[name] !== undefined) || filter.schema_id !== undefined || filter.group !== undefined;
   return (
     <section className="toolbar" aria-label="Filter">
       <Choice
@@ -34,6 +34,7 @@ export function Filters() {
           options={[
             ['oldest', 'oldest first'],
             ['newest', 'newest first'],
+            ['due', 'by the time for an answer'],
           ]}
           onChange={(order) => set({ order })}
         />

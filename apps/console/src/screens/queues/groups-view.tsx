@@ -2,14 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { get } from '../../api/client.js';
-import type { LetterGroup, Page } from '../../api/types.js';
+import type { LetterGroup, LetterGroups } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { Answer } from '../../parts/answer.js';
-import { Pager } from '../../parts/pager.js';
 import { Panel, Spark, Teach } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { number, plain, sentence } from '../../parts/words.js';
-import { type Decision, DecisionDialog, targetOfGroup } from './decision-dialog.js';
+import { type Decision, DecisionDialog, onDuty, targetOfGroup } from './decision-dialog.js';
 import { Runbook } from './runbook.js';
 import { queryOf, useQueueFilter } from './use-filter.js';
 
@@ -18,19 +17,19 @@ export function GroupsView({ tab }: { tab: string }) {
   const asked = queryOf(tab, filter);
   const query = useQuery({
     queryKey: ['dead-letters', 'groups', asked],
-    queryFn: ({ signal }) => get<Page<LetterGroup>>('dead-letters/groups', asked, signal),
+    queryFn: ({ signal }) => get<LetterGroups>('dead-letters/groups', asked, signal),
     placeholderData: (before) => before,
   });
   return (
     <Panel title="Groups: same cause, same destination">
       <Answer query={query}>
-        {({ items, next }) =>
+        {({ items, as_of, left_out }) =>
           items.length === 0 ? (
             <NothingHere tab={tab} />
           ) : (
             <>
-              <GroupTable groups={items} tab={tab} />
-              <Pager next={next} shown={items.length} />
+              <GroupTable groups={items} tab={tab} asOf={as_of} />
+              {left_out > 0 && <p className="pager">{number(left_out)} smaller groups are not shown: narrow the filter to see them.</p>}
             </>
           )
         }
@@ -53,7 +52,7 @@ export function NothingHere({ tab }: { tab: string }) {
   );
 }
 
-function GroupTable({ groups, tab }: { groups: LetterGroup[]; tab: string }) {
+function GroupTable({ groups, tab, asOf }: { groups: LetterGroup[]; tab: string; asOf: string }) {
   return (
     <div className="table-wrap">
       <table>
@@ -75,7 +74,7 @@ function GroupTable({ groups, tab }: { groups: LetterGroup[]; tab: string }) {
         </thead>
         <tbody>
           {groups.map((group) => (
-            <GroupRow key={group.key} group={group} tab={tab} />
+            <GroupRow key={group.key} group={group} tab={tab} asOf={asOf} />
           ))}
         </tbody>
       </table>
@@ -85,13 +84,13 @@ function GroupTable({ groups, tab }: { groups: LetterGroup[]; tab: string }) {
 
 /** The address of the group's own list. */
 function listOf(group: LetterGroup, tab: string): string {
-  const parts = { view: 'list', class: group.class, destination: group.destination, code: group.code, schema_id: group.schema_id };
+  const parts = { view: 'list', group: group.key, class: group.class, destination: group.destination, code: group.code };
   const set = Object.entries(parts).filter(([, value]) => value !== null && value !== undefined && value !== '');
   return `/queues/${tab}?${new URLSearchParams(set.map(([name, value]): [string, string] => [name, String(value)]))}`;
 }
 
-function GroupRow({ group, tab }: { group: LetterGroup; tab: string }) {
-  const overdue = Number(group.overdue);
+function GroupRow({ group, tab, asOf }: { group: LetterGroup; tab: string; asOf: string }) {
+  const { overdue } = group;
   return (
     <tr data-row>
       <td>
@@ -118,7 +117,7 @@ function GroupRow({ group, tab }: { group: LetterGroup; tab: string }) {
         </small>
       </td>
       <td>
-        {plain(group.owner)}
+        {group.assignee ?? plain(group.owner)}
         <small className={overdue > 0 ? 'toned tone-dead' : undefined}>
           {overdue > 0 ? 'overdue: ' : 'look by '}
           <Ago at={group.respond_by} />
@@ -131,32 +130,34 @@ function GroupRow({ group, tab }: { group: LetterGroup; tab: string }) {
         </small>
       </td>
       <td>
-        <GroupActions group={group} />
+        <GroupActions group={group} asOf={asOf} held={tab === 'held'} />
       </td>
     </tr>
   );
 }
 
-function GroupActions({ group }: { group: LetterGroup }) {
+function GroupActions({ group, asOf, held }: { group: LetterGroup; asOf: string; held: boolean }) {
   const navigate = useNavigate();
   const [decision, setDecision] = useState<Decision>();
   const { class: failure, destination, code, count } = group;
+  const waits = held ? 'What is held goes on by itself once its destination is released' : undefined;
+  const whyNoReplay = waits ?? (destination === null ? 'It has no destination yet: the cause must be mended first' : undefined);
   return (
     <div className="row" style={{ flexWrap: 'nowrap' }}>
       <Act
         needs="replay_request"
-        refused={destination === null ? 'It has no destination yet: the cause must be mended first' : undefined}
+        refused={whyNoReplay}
         onPress={() =>
           void navigate('/batches/new', { state: { filter: { class: failure, destination, code: code ?? undefined }, count } })
         }
       >
         Replay …
       </Act>
-      <Act needs="list" onPress={() => setDecision('disposition')}>
+      <Act needs={onDuty} refused={waits} onPress={() => setDecision('disposition')}>
         Decide …
       </Act>
       {decision !== undefined && (
-        <DecisionDialog decision={decision} target={targetOfGroup(group)} onClose={() => setDecision(undefined)} />
+        <DecisionDialog decision={decision} target={targetOfGroup(group, asOf)} onClose={() => setDecision(undefined)} />
       )}
     </div>
   );

@@ -71,32 +71,35 @@ function LetterRow({ letter, ticked, onToggle }: { letter: DeadLetter; ticked: b
       <td>
         {sentence(letter.class)} {letter.code && <code>{letter.code}</code>}
         <small>
-          {letter.attempts} attempts{letter.status ? `, last answer ${letter.status}` : ''}
+          {[letter.attempts ? `${letter.attempts} attempts` : '', letter.status ? `last answer ${letter.status}` : '']
+            .filter(Boolean)
+            .join(', ')}
         </small>
       </td>
       <td>
         {[letter.source, letter.form].filter(Boolean).join(' · ') || '–'}
         <small>{letter.organization ?? ''}</small>
       </td>
-      <td>{letter.age_ms ? duration(letter.age_ms) : <Ago at={letter.submitted_at ?? letter.dead_at} />}</td>
+      <td>{duration(letter.age_ms)}</td>
       <Turn letter={letter} />
       <td>
-        {plain(letter.disposition)}
+        {plain(letter.disposition ?? 'waits')}
         <Notes letter={letter} />
       </td>
-      <td>{letter.retention_ms_left === undefined ? <Ago at={letter.delete_after} /> : duration(letter.retention_ms_left)}</td>
+      <td>{duration(letter.retention_ms_left)}</td>
     </tr>
   );
 }
 
 function Turn({ letter }: { letter: DeadLetter }) {
-  const overdue = letter.state === 'open' && Date.parse(letter.respond_by) < Date.now();
+  const due = letter.respond_by;
+  const overdue = letter.state === 'open' && due !== null && due !== undefined && Date.parse(due) < Date.now();
   return (
     <td>
       {letter.assignee ?? plain(letter.owner)}
       <small className={overdue ? 'toned tone-dead' : undefined}>
-        {overdue ? 'overdue: ' : 'look by '}
-        <Ago at={letter.respond_by} />
+        {overdue ? 'overdue: ' : letter.state === 'held' ? 'deadline ' : 'look by '}
+        <Ago at={due} />
       </small>
     </td>
   );

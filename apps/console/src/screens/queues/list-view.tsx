@@ -7,7 +7,7 @@ import { Act } from '../../parts/act.js';
 import { Answer } from '../../parts/answer.js';
 import { Pager } from '../../parts/pager.js';
 import { Panel } from '../../parts/small.js';
-import { type Decision, DecisionDialog, targetOfIds } from './decision-dialog.js';
+import { type Decision, DecisionDialog, onDuty, targetOfIds } from './decision-dialog.js';
 import { NothingHere } from './groups-view.js';
 import { LetterTable } from './letter-table.js';
 import { queryOf, useQueueFilter } from './use-filter.js';
@@ -43,7 +43,10 @@ export function ListView({ tab }: { tab: string }) {
 function Selection({ letters }: { letters: DeadLetter[] }) {
   const navigate = useNavigate();
   const [decision, setDecision] = useState<Decision>();
-  const none = letters.length === 0 ? 'Tick some rows first (x ticks the row you are on)' : undefined;
+  const waits = letters.some(({ state }) => state === 'held')
+    ? 'What is held goes on by itself once its destination is released'
+    : undefined;
+  const none = letters.length === 0 ? 'Tick some rows first (x ticks the row you are on)' : waits;
   const destinations = new Set(letters.map(({ destination }) => destination));
   const mixed = destinations.size > 1 ? 'A batch goes to one destination: tick rows of one only' : undefined;
   const draft = () => {
@@ -56,13 +59,13 @@ function Selection({ letters }: { letters: DeadLetter[] }) {
       <span role="status" className="quiet">
         {letters.length > 0 ? `${letters.length} ticked` : ''}
       </span>
-      <Act needs="list" refused={none} onPress={() => setDecision('assign')}>
+      <Act needs={onDuty} refused={none} onPress={() => setDecision('assign')}>
         Assign …
       </Act>
-      <Act needs="list" refused={none} onPress={() => setDecision('note')}>
+      <Act needs={onDuty} refused={none} onPress={() => setDecision('note')}>
         Note …
       </Act>
-      <Act needs="list" refused={none} onPress={() => setDecision('disposition')}>
+      <Act needs={onDuty} refused={none} onPress={() => setDecision('disposition')}>
         Decide …
       </Act>
       <Act needs="replay_request" refused={none ?? mixed} tone="primary" onPress={draft}>

@@ -16,8 +16,8 @@ export function NotesDialog({ letterId, onClose }: { letterId: string; onClose: 
         <Answer query={query}>
           {({ items }) => (
             <ol className="stack">
-              {items.map(({ at, by, text }) => (
-                <li key={at + text}>
+              {items.map(({ note_id, at, by, text }) => (
+                <li key={note_id}>
                   <p>{text}</p>
                   <small className="quiet">
                     {by}, <When at={at} />

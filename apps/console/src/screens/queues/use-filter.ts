@@ -1,6 +1,6 @@
 import { useSearchParams } from 'react-router';
 
-export const filterNames = ['class', 'destination', 'code', 'schema_id', 'owner', 'organization', 'state', 'order'] as const;
+export const filterNames = ['class', 'destination', 'code', 'schema_id', 'owner', 'organization', 'assignee', 'group', 'order'] as const;
 type FilterName = (typeof filterNames)[number];
 
 export type QueueFilter = Partial<Record<FilterName, string>> & { view: 'groups' | 'list'; after?: string };
@@ -25,7 +25,7 @@ export function useQueueFilter() {
   return { filter, set, clear: () => setParams(filter.view === 'list' ? { view: 'list' } : {}) };
 }
 
-/** The filter as the API takes it. */
-export function queryOf(tab: string, { view: _view, ...filter }: QueueFilter): Record<string, string | undefined> {
-  return { tab, ...filter };
+/** The filter as the API takes it. Groups have neither an order of their own nor pages. */
+export function queryOf(tab: string, { view, order, after, ...filter }: QueueFilter): Record<string, string | undefined> {
+  return view === 'list' ? { tab, order, after, ...filter } : { tab, ...filter };
 }
