@@ -1,0 +1,194 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { person } from '../privacy/planted.js';
+import { eventually } from '../support/eventually.js';
+import { type OpenStack, openStack } from '../support/stack.js';
+import { leadBody } from '../support/traffic.js';
+import { axeFindings, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
+
+jest.setTimeout(300_000);
+
+/** What people on duty do in the console, with everything behind it real. */
+let stack: OpenStack;
+let browser: Browser;
+let opened: SeenPage[] = [];
+let sent = 0;
+
+beforeAll(async () => {
+  stack = await openStack();
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await stack?.close();
+});
+beforeEach(() => {
+  opened = [];
+});
+afterEach(async () => {
+  await stack.sandbox.clearRules();
+  for (const { context } of opened) await context.close();
+  expect(opened.flatMap(({ wrongs }) => wrongs)).toEqual([]);
+});
+
+type Role = 'viewer' | 'operator' | 'approver' | 'admin';
+
+/** A person of the role, at a path of the console. */
+async function as(role: Role, path = '/'): Promise<Page> {
+  const seen = await openPage(browser);
+  opened.push(seen);
+  seen.page.setDefaultTimeout(60_000);
+  const { operator, operatorTokens } = stack.endpoints();
+  await seen.page.goto(operator + path);
+  await signIn(seen.page, operatorTokens[role] ?? '');
+  return seen.page;
+}
+
+async function submit(count: number, prefix: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const { status, body } = await stack.intake.post(leadBody(`${prefix}-${index}`, sent++));
+    expect(status).toBe(202);
+    ids.push(String(body.event_id));
+  }
+  return ids;
+}
+
+async function stateAt(eventId: string, destination: string): Promise<string | undefined> {
+  const { body } = await stack.intake.get(`/v1/leads/${eventId}`);
+  return (body.deliveries as { destination: string; state: string }[]).find((one) => one.destination === destination)?.state;
+}
+
+async function untilAll(ids: readonly string[], state: string): Promise<void> {
+  await eventually(async () => {
+    for (const id of ids) expect(await stateAt(id, 'sandbox-crm')).toBe(state);
+  }, 120_000);
+}
+
+/** Reason of a dialog, and its button. */
+async function confirm(page: Page, button: string, reason = 'Seen in the test'): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Reason').fill(reason);
+  await dialog.getByRole('button', { name: button, exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+async function draftFromGroup(page: Page): Promise<string> {
+  await page
+    .getByRole('row', { name: /Permanent.*sandbox-crm/ })
+    .getByRole('button', { name: 'Replay …' })
+    .click();
+  await page.getByLabel('Reason').fill('The CRM takes them again');
+  await page.getByRole('button', { name: 'Draft', exact: true }).click();
+  await page.waitForURL(/\/batches\/[0-9a-f-]{36}$/);
+  await page.getByRole('button', { name: 'Dry run', exact: true }).click();
+  await page.getByRole('button', { name: /^eligible/ }).waitFor();
+  return new URL(page.url()).pathname;
+}
+
+describe('the console on a running instance', () => {
+  it('finds a lead by an address, and tells where it is', async () => {
+    const [eventId = ''] = await submit(1, 'find');
+    await untilAll([eventId], 'delivered');
+    const page = await as('viewer');
+    await page.getByRole('searchbox').fill(person(sent - 1).email);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`**/leads/${eventId}`);
+    const summary = page.getByRole('region', { name: 'Summary' });
+    await summary.getByText('Whose turn it is').waitFor();
+    await page.getByRole('article', { name: 'Delivery to sandbox-crm' }).getByText('delivered').waitFor();
+    expect(await page.content()).not.toContain(person(sent - 1).email);
+    expect(page.url()).not.toContain('@');
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('takes a group of dead letters through dry run, approval by another person and canary to the end', async () => {
+    await stack.sandbox.control({ operation: 'lead', status: 400 });
+    const ids = await submit(12, 'replay');
+    await untilAll(ids, 'dead');
+    const page = await as('operator', '/queues/dead');
+    await page
+      .getByRole('row', { name: /Permanent.*sandbox-crm/ })
+      .getByRole('cell', { name: '12', exact: true })
+      .waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await stack.sandbox.clearRules();
+    const path = await draftFromGroup(page);
+    const own = page.getByRole('button', { name: 'Approve' });
+    expect(await page.locator(`[id="${await own.getAttribute('aria-describedby')}"]`).textContent()).toMatch(/You drafted it/);
+    const { lookups } = await stack.sandbox.crmStats();
+    const other = await as('approver', path);
+    await other.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('12 of 12 sent').waitFor();
+    await page.getByText(/10 of 10 found at the destination/).waitFor();
+    await page.getByRole('heading', { level: 1 }).getByText('finished').waitFor();
+    expect((await stack.sandbox.crmStats()).lookups).toBeGreaterThan(lookups);
+    await untilAll(ids, 'delivered');
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('shows why a batch stopped itself on the same class of error', async () => {
+    await stack.sandbox.control({ operation: 'lead', status: 400 });
+    const ids = await submit(4, 'again');
+    await untilAll(ids, 'dead');
+    const page = await as('operator', '/queues/dead');
+    await page
+      .getByRole('row', { name: /Permanent.*sandbox-crm/ })
+      .getByRole('cell', { name: '4', exact: true })
+      .waitFor();
+    const path = await draftFromGroup(page);
+    const other = await as('approver', path);
+    await other.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page
+      .getByText(/same error|canary failed/)
+      .first()
+      .waitFor();
+  });
+
+  it('holds a destination with a reason, and shows how it drains once released', async () => {
+    const page = await as('operator', '/destinations');
+    const crm = page.locator('#sandbox-crm');
+    await crm.getByRole('button', { name: 'Hold …' }).click();
+    await confirm(page, 'Hold', 'Their maintenance until three');
+    await crm.getByText('Their maintenance until three').waitFor();
+    const ids = await submit(5, 'held');
+    await eventually(async () => expect(await crm.getByText(/^[1-9]\d*$/).count()).toBeGreaterThan(0), 60_000);
+    await crm.getByRole('button', { name: 'Release …' }).click();
+    await confirm(page, 'Release');
+    await untilAll(ids, 'delivered');
+    await crm.getByText('Their maintenance until three').waitFor({ state: 'detached' });
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('reveals a person to whoever may see them, and the audit names who looked and why', async () => {
+    const [eventId = ''] = await submit(1, 'reveal');
+    const viewer = await as('viewer', `/leads/${eventId}`);
+    expect(await viewer.getByRole('button', { name: 'Reveal' }).getAttribute('aria-disabled')).toBe('true');
+    const page = await as('operator', `/leads/${eventId}`);
+    await page.getByRole('button', { name: 'Reveal' }).click();
+    await confirm(page, 'Reveal for 5 minutes', 'They asked us to call back');
+    await page.getByText(person(sent - 1).phone).waitFor();
+    await page.getByRole('timer').waitFor();
+    await page.getByRole('button', { name: 'Hide now' }).click();
+    await page.getByText(person(sent - 1).phone).waitFor({ state: 'detached' });
+    const audit = await as('admin', '/audit?action=lead.reveal');
+    await audit
+      .getByRole('row', { name: new RegExp(eventId) })
+      .getByText('They asked us to call back')
+      .waitFor();
+    await audit.getByRole('button', { name: 'Verify the chain' }).click();
+    await audit.getByText(/entries are as they were written/).waitFor();
+    expect(await axeFindings(audit)).toEqual([]);
+  });
+
+  it('has no serious finding of axe on the other screens', async () => {
+    const page = await as('admin');
+    const findings: string[] = [];
+    for (const path of ['/', '/search', '/queues/all?view=list', '/queues/held', '/batches', '/batches/new', '/erasures', '/me']) {
+      await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'));`);
+      await page.getByText('Loading …').first().waitFor({ state: 'detached' });
+      findings.push(...(await axeFindings(page)).map((text) => `${path}: ${text}`));
+    }
+    expect(findings).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+// Pictures of the console for the README, taken of a running demo: `npm run screenshots -- --run-dir .run`. What is on them happened there; start the
+// demo and run the failure tour first, so that there is something to see. Nobody on them exists.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Page } from 'playwright-core';
+import { type Endpoints, runPaths } from '#testkit';
+import { launchBrowser, openPage, signIn } from './browser.js';
+
+const root = process.cwd();
+const { values } = parseArgs({ options: { 'run-dir': { type: 'string', default: '.run' } } });
+const { operator, operatorTokens } = JSON.parse(readFileSync(runPaths(join(root, values['run-dir'])).endpoints, 'utf8')) as Endpoints;
+const folder = join(root, 'docs', 'screenshots');
+
+type Theme = 'light' | 'dark';
+
+/** The first link of the list on the screen. */
+async function openFirst(page: Page): Promise<void> {
+  const link = page.locator('main [data-row] a[href]').first();
+  if ((await link.count()) > 0) await link.click();
+}
+
+const shots: readonly { name: string; path: string; theme?: Theme; go?: (page: Page) => Promise<void> }[] = [
+  { name: 'overview', path: '/' },
+  { name: 'overview-dark', path: '/', theme: 'dark' },
+  { name: 'queues', path: '/queues/dead' },
+  { name: 'lead', path: '/queues/dead?view=list&order=newest', go: openFirst },
+  { name: 'batch', path: '/batches', go: openFirst },
+  { name: 'destinations', path: '/destinations', theme: 'dark' },
+  { name: 'audit', path: '/audit' },
+];
+
+async function settled(page: Page): Promise<void> {
+  await page.getByText('Loading …').first().waitFor({ state: 'detached' });
+  await page.waitForTimeout(600);
+}
+
+mkdirSync(folder, { recursive: true });
+const browser = await launchBrowser();
+for (const { name, path, theme = 'light', go } of shots) {
+  const { context, page } = await openPage(browser, { theme });
+  await page.setViewportSize({ width: 1360, height: 860 });
+  await page.goto(operator + path);
+  await signIn(page, operatorTokens.admin ?? '');
+  await settled(page);
+  if (go !== undefined) {
+    await go(page);
+    await settled(page);
+  }
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await context.close();
+  console.log(`docs/screenshots/${name}.png`);
+}
+await browser.close();
