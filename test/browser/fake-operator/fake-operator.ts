@@ -90,6 +90,7 @@ function reads(app: FastifyInstance, state: FakeState): void {
   app.get('/v1/destinations', () => ({ items: state.destinations }));
   app.get('/v1/audit', () => ({ items: [...state.audit].reverse() }));
   app.get('/v1/audit/verify', () => ({ ok: true, checked: state.audit.length, unsealed: 0, head: null, exported: null, findings: [] }));
+  app.get('/v1/erasures', () => ({ items: [state.erasure] }));
   app.get('/v1/erasures/:id', () => state.erasure);
 }
 

@@ -262,13 +262,23 @@ export class FakeState {
   erasure: Erasure = {
     erasure_id: '019a2b3c-3333-7000-8000-000000000001',
     state: 'draft',
+    kind: 'email',
+    hash: 'b'.repeat(64),
     author: 'olga',
+    approver: null,
     reason: 'Request 17',
+    organizations: ['demo'],
+    created_at: ago(hour),
+    expires_at: ago(-hour),
+    erased_at: null,
+    completed_at: null,
+    more: false,
+    leads: [{ event_id: leadId, organization: 'demo' }],
     places: [
       { place: 'vault', before: 2, after: null, done: false },
       { place: 'search_hashes', before: 3, after: null, done: false },
     ],
-    tasks: [{ task_id: 't1', destination: 'sandbox-crm', ref: 'crm-2001', done: false }],
+    tasks: [{ task_id: 't1', destination: 'sandbox-crm', kind: 'contact', ref: 'crm-2001', done: false, done_by: null }],
   };
 
   timeline = timeline;
@@ -341,6 +351,7 @@ export class FakeState {
         waiting: Math.round(20 + 15 * Math.sin(index / 6)),
         held: index > 40 ? 3 : 0,
         dead: Math.min(60, index * 2),
+        open: index * 3,
         oldest_age_ms: index * minute,
       })),
       time_to_write: series(24, hour, (index) => ({ p50: 300 + index * 5, p95: 900 + index * 20, p99: 2_000 + (index % 7) * 300 })),

@@ -117,11 +117,12 @@ export interface Note {
 
 export interface BacklogPoint {
   at: string;
-  waiting?: number;
-  held?: number;
-  dead?: number;
-  open?: number;
-  oldest_age_ms?: number | null;
+  /** Null: a service did not answer then. */
+  waiting: number | null;
+  held: number | null;
+  dead: number;
+  open: number | null;
+  oldest_age_ms: number | null;
 }
 
 export interface WritePoint {
@@ -182,16 +183,29 @@ export interface DestinationState {
   drain?: { left: number; rate_per_s: number; eta_s: number | null; total?: number } | null;
 }
 
-export interface Erasure {
+export interface ErasureSummary {
   erasure_id: string;
+  /** draft, running, tasks (only destinations are left), complete or expired. */
   state: string;
-  author?: string | null;
-  approver?: string | null;
-  reason?: string | null;
-  created_at?: string | null;
-  hash?: string;
-  places: { place: string; before: number; after?: number | null; done: boolean }[];
-  tasks: { task_id?: string; destination: string; ref: string; done: boolean }[];
+  /** What the person was named by. */
+  kind: string;
+  hash: string;
+  author: string;
+  approver: string | null;
+  reason: string;
+  organizations: string[];
+  created_at: string;
+  expires_at: string;
+  erased_at: string | null;
+  completed_at: string | null;
+}
+
+export interface Erasure extends ErasureSummary {
+  /** The person has more leads than one erasure takes. */
+  more: boolean;
+  leads: { event_id: string; organization: string }[];
+  places: { place: string; before: number; after: number | null; done: boolean }[];
+  tasks: { task_id: string; destination: string; kind: string; ref: string; done: boolean; done_by: string | null }[];
 }
 
 export interface Correction {

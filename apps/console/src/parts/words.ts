@@ -22,6 +22,8 @@ const tones: Readonly<Record<string, Tone>> = {
   approved: 'wait',
   checked: 'wait',
   draft: 'quiet',
+  tasks: 'held',
+  complete: 'ok',
   waiting: 'wait',
   pending: 'wait',
   accepted: 'wait',

@@ -38,7 +38,7 @@ export function ErasureScreen() {
 function Approve({ erasure }: { erasure: Erasure }) {
   const me = useMe().data;
   const approve = useChange({
-    act: () => post(`erasures/${erasure.erasure_id}/approve`, erasure.hash === undefined ? {} : { hash: erasure.hash }),
+    act: () => post(`erasures/${erasure.erasure_id}/approve`, { hash: erasure.hash }),
     done: 'Approved. It is carried out now and cannot be taken back.',
     stale,
   });
@@ -64,9 +64,10 @@ function Course({ erasure }: { erasure: Erasure }) {
       <div className="inside stack">
         <Progress share={all === 0 ? 0 : done / all} label="Places and tasks done" />
         <p className="quiet">
-          {done} of {all} done. Drafted by {erasure.author ?? '–'}
+          {done} of {all} done. {number(erasure.leads.length)} leads, named by {plain(erasure.kind)}. Drafted by {erasure.author}
           {erasure.approver ? `, approved by ${erasure.approver}` : ''}. {erasure.reason}
         </p>
+        {erasure.more && <p className="notice tone-held">The person has more leads than one erasure takes: draft another afterwards.</p>}
       </div>
     </Panel>
   );
@@ -117,17 +118,12 @@ function Tasks({ erasure }: { erasure: Erasure }) {
   return (
     <Panel title="To delete at destinations">
       <ul className="inside stack">
-        {erasure.tasks.map(({ task_id, destination, ref, done }) => (
-          <li key={`${destination}${ref}`} className="row spread">
+        {erasure.tasks.map(({ task_id, destination, kind, ref, done }) => (
+          <li key={task_id} className="row spread">
             <span>
-              {destination} <code>{ref}</code>
+              {destination}: {plain(kind)} <code>{ref}</code>
             </span>
-            <Act
-              needs="delete"
-              refused={done ? 'It is done' : undefined}
-              busy={finish.isPending}
-              onPress={() => finish.mutate(task_id ?? ref)}
-            >
+            <Act needs="delete" refused={done ? 'It is done' : undefined} busy={finish.isPending} onPress={() => finish.mutate(task_id)}>
               {done ? 'Deleted there' : 'It is deleted there'}
             </Act>
           </li>

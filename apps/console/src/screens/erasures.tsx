@@ -1,13 +1,12 @@
-import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { post } from '../api/client.js';
 import type { Erasure } from '../api/types.js';
 import { Act } from '../parts/act.js';
 import { Choice, Field } from '../parts/field.js';
-import { Failure, Panel, ScreenHead, Teach } from '../parts/small.js';
+import { Failure, Panel, ScreenHead } from '../parts/small.js';
 import { useChange } from '../parts/use-change.js';
+import { ErasureList } from './erasure-list.js';
 
-/** Begins an erasure, or opens one by its id. */
 export function ErasuresScreen() {
   return (
     <div className="screen">
@@ -15,19 +14,8 @@ export function ErasuresScreen() {
         title="Erasures"
         about="Removes what a person sent from every place, and proves it: each place is counted before and after. One person drafts, another approves."
       />
-      <div className="halves">
-        <DraftForm />
-        <OpenForm />
-      </div>
-      <Panel>
-        <Teach title="What is erased, and what stays">
-          <p>
-            The sealed payload, rejected originals, records of dead letters and the keyed hashes that search uses are erased. What lies at a
-            destination is listed as a task with its reference there, to be deleted by whoever looks after it.
-          </p>
-          <p className="quiet">Counts, references and the audit stay: they tell that something was there, not what it said.</p>
-        </Teach>
-      </Panel>
+      <DraftForm />
+      <ErasureList />
     </div>
   );
 }
@@ -75,32 +63,6 @@ function DraftForm() {
           <Act needs={['replay_request', 'delete']} submit tone="primary" busy={draft.isPending}>
             Draft
           </Act>
-        </div>
-      </form>
-    </Panel>
-  );
-}
-
-function OpenForm() {
-  const navigate = useNavigate();
-  const [id, setId] = useState('');
-  return (
-    <Panel title="Open a drafted one">
-      <form
-        className="inside stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (id.trim() !== '') void navigate(`/erasures/${encodeURIComponent(id.trim())}`);
-        }}
-      >
-        <Field
-          label="Erasure id"
-          value={id}
-          onChange={(event) => setId(event.target.value)}
-          help="Its author sends you the address; the audit names it too."
-        />
-        <div>
-          <button type="submit">Open</button>
         </div>
       </form>
     </Panel>

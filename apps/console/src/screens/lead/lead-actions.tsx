@@ -24,7 +24,7 @@ export function LeadActions({ lead }: { lead: Timeline }) {
       <Act needs="replay_request" refused={lead.deliveries.length === 0 ? 'It goes nowhere' : undefined} onPress={() => setOpen('correct')}>
         Correct …
       </Act>
-      <Act needs="replay_request" tone="danger" onPress={() => setOpen('erase')}>
+      <Act needs={['replay_request', 'delete']} tone="danger" onPress={() => setOpen('erase')}>
         Erase …
       </Act>
       {open === 'correct' && <CorrectDialog lead={lead} onClose={close} />}

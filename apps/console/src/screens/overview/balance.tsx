@@ -18,7 +18,8 @@ export function BalanceEquation({ balance }: { balance: Overview['balance'] }) {
   if (balance === null) {
     return (
       <p className="notice">
-        The balance was not taken yet. The reconciler takes it every few minutes; <code>npm run leadctl -- balance</code> takes it now.
+        No balance is there: it was not taken yet, or you do not see all organizations. <code>npm run leadctl -- balance</code> takes it
+        now.
       </p>
     );
   }

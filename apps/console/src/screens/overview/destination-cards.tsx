@@ -5,6 +5,9 @@ import type { DestinationState, Overview } from '../../api/types.js';
 import { Chip } from '../../parts/small.js';
 import { duration, number, plain, toneOf } from '../../parts/words.js';
 
+/** What could not be read, or was routed nowhere. */
+const nowhere = 'none';
+
 /** States in the order in which somebody has to care. */
 const order = ['uncertain', 'dead', 'expired', 'held', 'waiting', 'in_flight', 'pending', 'accepted', 'delivered'];
 const queueOf: Readonly<Record<string, string>> = { uncertain: 'uncertain', dead: 'dead', expired: 'expired', held: 'held' };
@@ -37,13 +40,11 @@ function Card({ name, overview, state }: { name: string; overview: Overview; sta
   return (
     <article className="panel card">
       <div className="row spread">
-        <h2>
-          <Link to={`/destinations#${name}`}>{name}</Link>
-        </h2>
+        <h2>{name === nowhere ? 'No destination' : <Link to={`/destinations#${name}`}>{name}</Link>}</h2>
         {state !== undefined && <Chip state={state.mode} />}
       </div>
       <div className="tallies">
-        {counts.length === 0 && <span className="quiet">No deliveries yet</span>}
+        {counts.length === 0 && <span className="quiet">Nothing is open</span>}
         {counts.map(({ state: name_, count }) => (
           <Tally key={name_} destination={name} state={name_} count={count} />
         ))}
@@ -62,7 +63,7 @@ function Tally({ destination, state, count }: { destination: string; state: stri
       <b>{number(count)}</b> {plain(state)}
     </>
   );
-  if (queue === undefined) return <span>{text}</span>;
+  if (queue === undefined || destination === nowhere) return <span>{text}</span>;
   return (
     <Link className={`toned tone-${toneOf(state)}`} to={`/queues/${queue}?destination=${encodeURIComponent(destination)}`}>
       {text}
