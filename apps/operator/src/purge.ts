@@ -8,6 +8,8 @@ WITH gone AS (
       AND NOT EXISTS (SELECT FROM replay_item i WHERE i.dead_letter_id = d.dead_letter_id AND i.state = 'open')
     ORDER BY delete_after LIMIT 500)
   RETURNING dead_letter_id
+), notes AS (
+  DELETE FROM letter_note n USING gone WHERE n.dead_letter_id = gone.dead_letter_id
 ), items AS (
   DELETE FROM replay_item i USING gone WHERE i.dead_letter_id = gone.dead_letter_id
 )

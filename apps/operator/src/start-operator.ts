@@ -19,7 +19,7 @@ import { auditRefusals } from './audit/audit-refusals.js';
 import { publishDepth } from './dead-letters/count-letters.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
 import { DeliveryCheck } from './dead-letters/delivery-check.js';
-import { followLetters } from './dead-letters/follow-letters.js';
+import { LetterFollower } from './dead-letters/follow-letters.js';
 import { deadLetterSources } from './dead-letters/sources.js';
 import type { operatorEnv } from './env.js';
 import { Follower } from './follower.js';
@@ -162,11 +162,12 @@ interface Followed {
 function createFollower({ env, site, logger }: Context, { storage, owners, areas }: Followed): Follower {
   const { db } = storage;
   const check = new DeliveryCheck({ ...storage, site, owners, logger });
+  const letters = new LetterFollower({ db, owners, logger });
   return new Follower({
     everyMs: env.FOLLOW_MS,
     logger,
     steps: {
-      letters: () => followLetters(db, owners, logger),
+      letters: () => letters.run(),
       check: () => check.run(),
       ...Object.assign({}, ...areas.map(({ steps }) => steps)),
       purge: () => purge(db),

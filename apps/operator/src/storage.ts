@@ -7,6 +7,12 @@ export interface Storage {
   codec: Codec;
 }
 
+/**
+ * Planner settings: lists are planned with what is asked for (a plan for any class would read all of a hundred thousand letters for a rare
+ * one), and their indexes are in memory.
+ */
+export const operatorDatabaseSettings = { plan_cache_mode: 'force_custom_plan', random_page_cost: 1.1 } as const;
+
 /** Opens the pool and reads the schema ids. Throws ConfigError, DatabaseUnavailable. */
 export async function openStorage(env: ServiceContext<typeof operatorEnv>['env']): Promise<Storage> {
   const db = await openDatabase({
@@ -14,6 +20,7 @@ export async function openStorage(env: ServiceContext<typeof operatorEnv>['env']
     role: databaseRole('operator', env.DATABASE_ROLE),
     schema: schemaName('operator'),
     applicationName: 'operator',
+    settings: operatorDatabaseSettings,
   });
   return { db, codec: createCodec({ known: await loadSchemaIds(db), registryUrl: env.SCHEMA_REGISTRY_URL }) };
 }

@@ -14,6 +14,7 @@ import { type ConsumedRecord, createCodec, type KnownSchema } from '#messaging';
 import { createLogger, type Database, InternalUnavailable, migrateService, newEventId, newLeadRef, openDatabase } from '#runtime';
 import { migrations } from '../src/migrations/index.js';
 import type { OwnerApi } from '../src/owners/owner-api.js';
+import { operatorDatabaseSettings } from '../src/storage.js';
 
 export const silent = createLogger('operator', 'silent');
 
@@ -31,7 +32,7 @@ export const codec = createCodec({ known });
 /** Makes operator's tables in an empty database and connects as its role. */
 export async function openOperatorDatabase(url: string): Promise<Database> {
   await migrateService({ url, service: 'operator', migrations });
-  return openDatabase({ url, role: 'ld_operator', schema: 'operator', applicationName: 'spec' });
+  return openDatabase({ url, role: 'ld_operator', schema: 'operator', applicationName: 'spec', settings: operatorDatabaseSettings });
 }
 
 /** A lead as intake announces it, submitted a minute ago. */

@@ -53,6 +53,8 @@ export { loadPermitPrivateKey, loadSigningKey, loadVerifyingKeys } from './permi
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';
+export type { FiguresAnswer, HourFigure, OpenFigure } from './queues/figures-route.js';
+export type { WaitingAnswer, WaitingGroup, WaitingGroupsAnswer, WaitingItem } from './queues/waiting-route.js';
 export { reasonText } from './reason-text.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Database, InternalServer, Logger, Telemetry } from '#runtime';
 import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
@@ -5,6 +6,8 @@ import { destinationsRequest, destinationsRoute } from './destination/index.js';
 import { expireRequest, expireRoute } from './expire-route.js';
 import { findRequest, findRoute } from './find-route.js';
 import { historyRequest, historyRoute } from './history-route.js';
+import { figuresRequest, figuresRoute } from './queues/figures-route.js';
+import { waitingGroupsRoute, waitingRequest, waitingRoute } from './queues/waiting-route.js';
 import { lookupRequest, lookupRoute } from './replays/lookup-route.js';
 import { replayFactsRequest, replayFactsRoute } from './replays/replay-facts-route.js';
 import { closeItemsRoute, replayItemsRequest, replayItemsRoute } from './replays/replay-items-route.js';
@@ -37,6 +40,9 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   server.route('/internal/v1/deliveries:unresolved', { callers: ['operator'], body: unresolvedRequest }, unresolvedRoute(db));
   server.route('/internal/v1/deliveries:command', { callers: ['operator'], body: commandRequest }, commandRoute(options));
   server.route('/internal/v1/deliveries:lookup', { callers: ['operator'], body: lookupRequest }, lookupRoute(options));
+  server.route('/internal/v1/deliveries:waiting', { callers: ['operator'], body: waitingRequest }, waitingRoute(db));
+  server.route('/internal/v1/deliveries:waiting-groups', { callers: ['operator'], body: z.strictObject({}) }, waitingGroupsRoute(db));
+  server.route('/internal/v1/deliveries:figures', { callers: ['operator'], body: figuresRequest }, figuresRoute(db));
   const items = { callers: ['operator'], body: replayItemsRequest };
   server.route('/internal/v1/replay-items:state', items, replayItemsRoute(db));
   server.route('/internal/v1/replay-items:close', items, closeItemsRoute(db));

@@ -144,8 +144,22 @@ export class DeadLetterInbox {
 const nameOf = ({ eventId = '', destination = '' }: Letter) => ({ event_id: eventId, destination });
 
 /** What stays of a letter that PostgreSQL does not take. */
-function bare({ identity, service, eventId, destination, class: failure, deadAt, foundBy, at, attempts, test }: Letter): Letter {
-  return { identity, service, eventId, destination, class: failure, deadAt, foundBy, at, attempts, test, operations: [], history: [] };
+function bare({ identity, service, eventId, destination, class: failure, deadAt, foundBy, at, attempts, test, schemaId }: Letter): Letter {
+  return {
+    identity,
+    service,
+    eventId,
+    destination,
+    class: failure,
+    deadAt,
+    foundBy,
+    at,
+    attempts,
+    test,
+    schemaId,
+    operations: [],
+    history: [],
+  };
 }
 
 /** Who has to come back before it is worth trying again; undefined for what waiting does not mend. */

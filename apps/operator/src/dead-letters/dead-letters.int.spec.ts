@@ -19,8 +19,9 @@ import { purge } from '../purge.js';
 import { DeadLetterInbox } from './dead-letter-inbox.js';
 import { DeliveryCheck } from './delivery-check.js';
 import { dismissLetter } from './dismiss-letter.js';
-import { followLetters } from './follow-letters.js';
-import { listLetters, showLetters } from './list-letters.js';
+import { LetterFollower } from './follow-letters.js';
+import { everywhere } from './letter-filter.js';
+import * as lists from './list-letters.js';
 import { deadLetterSources } from './sources.js';
 
 jest.setTimeout(60_000);
@@ -34,6 +35,8 @@ let inbox: DeadLetterInbox;
 let paused: string[];
 let failures: unknown[];
 
+const showLetters = (from: Database, eventId: string) => lists.showLetters(from, eventId, everywhere);
+const listLetters = (from: Database, request: lists.ListRequest) => lists.listLetters(from, request, everywhere);
 const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
 const site = { destinations: { crm: { baseUrl: 'https://user:secret@example.test/api?key=1' } }, channels: { sales: {} } } as never;
 
@@ -430,7 +433,7 @@ describe('an open letter', () => {
     owner.add(historyOf(lead));
     await stored(deadRecord(lead));
     owner.add(historyOf(lead, { state, ...changes }));
-    await followLetters(db, new Map([['crm-writer', owner]]), silent);
+    await new LetterFollower({ db, owners: new Map([['crm-writer', owner]]), logger: silent }).run();
     expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ closed_as: as, state: as === null ? 'open' : 'closed' }]);
   });
 
@@ -444,7 +447,7 @@ describe('an open letter', () => {
       deadRecord(own),
     );
     owner.add(historyOf(unowned, { state: 'delivered' }));
-    await followLetters(db, new Map([['crm-writer', owner]]), silent);
+    await new LetterFollower({ db, owners: new Map([['crm-writer', owner]]), logger: silent }).run();
     const outcomes: string[] = [];
     for (const lead of [unrouted, unowned, own]) outcomes.push((await dismiss(lead)).outcome);
     expect(outcomes).toEqual(['dismissed', 'dismissed', 'delivery_decides']);

@@ -5,6 +5,7 @@ import { type Logger, metrics, type Site, type Sql } from '#runtime';
 import type { OwnerApi } from '../owners/owner-api.js';
 import { countStored } from './count-letters.js';
 import { aboutLead, deliveryIdentity, type Letter, type OwningService } from './letter.js';
+import { schemaIdOf } from './schema-id.js';
 import { endpointOf } from './sources.js';
 import { storeLetters } from './store-letters.js';
 import { withHistory } from './with-history.js';
@@ -157,6 +158,7 @@ export class DeliveryCheck {
       operations: [],
       history: [],
       foundBy: 'check',
+      schemaId: schemaIdOf(bytes),
       recordKey: event && history?.record_key !== undefined ? Buffer.from(history.record_key, 'base64') : undefined,
       event: event && bytes,
     };

@@ -45,6 +45,8 @@ export interface Letter {
   at?: Coordinates;
   origin?: Coordinates;
   recordKey?: Buffer;
+  /** Of the schema that the record was written with. */
+  schemaId?: number;
   /** Bytes of a public event that could be read; never others. */
   event?: Buffer;
 }

@@ -1,112 +1,84 @@
 import { z } from 'zod';
-import { type FailurePolicy, failurePolicies } from '#contracts';
-import type { HistoryItem } from '#delivery';
 import type { Sql } from '#runtime';
+import { cursorText, heldId, heldOrder, microsecondsOf, ownCursor, readCursor, timeAt, writeCursor } from './cursor.js';
+import { heldItem } from './held/held-item.js';
+import { addFilter, addReader, Conditions, type LetterTab, letterFilter, type Reader } from './letter-filter.js';
+import { type DeadLetterDetail, type DeadLetterItem, detailColumns, itemColumns, letterItem, withAdvice } from './letter-item.js';
+import { statementName } from './statement-name.js';
 
-const shortText = z.string().min(1).max(512);
+export const letterOrders = ['oldest', 'newest', 'due'] as const;
+type LetterOrder = (typeof letterOrders)[number];
 
-export const listRequest = z.strictObject({
-  destination: shortText.optional(),
-  class: shortText.optional(),
-  /** Default: open; where leads are named, any. */
-  state: z.enum(['open', 'closed', 'any']).optional(),
-  event_ids: z.array(z.uuid()).min(1).max(200).optional(),
-  /** `next` of the page before. */
-  after: z.uuid().optional(),
+const list = {
+  ...letterFilter,
+  state: z.enum(['open', 'closed', 'any']).optional().describe('Default: open; where leads are named, any.'),
+  order: z.enum(letterOrders).optional().describe('By the age of the lead, `oldest` by default; `due`: by the time for an answer.'),
+  after: cursorText.optional().describe('`next` of the page before.'),
   limit: z.coerce.number().int().min(1).max(200).default(50),
-});
+};
+const orderOf = ({ order = 'oldest' }: { order?: LetterOrder }): LetterOrder => order;
+type Placed = { after?: string; order?: LetterOrder; tab?: LetterTab };
+const cursorOrder = (request: Placed): string => (request.tab === 'held' ? heldOrder : orderOf(request));
+const cursorId = z.union([z.uuid(), heldId]);
+
+/** As a person asks, in a query string. */
+export const listQuery = z.strictObject(list).refine(...ownCursor<Placed>(cursorOrder, cursorId));
+export type ListQuery = z.infer<typeof listQuery>;
+export const listRequest = z
+  .strictObject({ ...list, event_ids: z.array(z.uuid()).min(1).max(200).optional() })
+  .refine(...ownCursor<Placed>(cursorOrder, cursorId));
 export type ListRequest = z.infer<typeof listRequest>;
 
 export const showRequest = z.strictObject({ event_id: z.uuid() });
 
-export interface DeadLetterItem {
-  dead_letter_id: string;
-  state: string;
-  closed_as: string | null;
-  closed_at: Date | null;
-  service: string;
-  event_id: string | null;
-  destination: string | null;
-  lead_ref: string | null;
-  organization: string | null;
-  source: string | null;
-  form: string | null;
-  campaign: string | null;
-  submission_ref: string | null;
-  test: boolean;
-  operation_key: string | null;
-  operation_kind: string | null;
-  endpoint: string | null;
-  class: string;
-  code: string | null;
-  status: number | null;
-  reference: string | null;
-  attempts: number;
-  provider_request_id: string | null;
-  trace_id: string | null;
-  submitted_at: Date | null;
-  first_seen_at: Date | null;
-  deadline_at: Date | null;
-  dead_at: Date;
-  received_at: Date;
-  owner: string;
-  disposition: string;
-  respond_by: Date;
-  delete_after: Date;
-  found_by: string;
-  /** What to do next, and the page that says how. */
-  next_action?: string;
-  runbook?: string;
-}
-
-export interface DeadLetterDetail extends DeadLetterItem {
-  operations: HistoryItem['operations'];
-  history: HistoryItem['attempts'];
-  /** Where its record lies on the dead-letter topic, and where it lay first. */
-  topic: string | null;
-  partition: number | null;
-  record_offset: string | null;
-  origin_topic: string | null;
-  origin_partition: number | null;
-  origin_offset: string | null;
-}
-
-const columns = `dead_letter_id, state, closed_as, closed_at, service, event_id, destination, lead_ref, organization, source, form, campaign,
-  submission_ref, test, operation_key, operation_kind, endpoint, class, code, status, reference, attempts, provider_request_id,
-  split_part(traceparent, '-', 2) AS trace_id, submitted_at, first_seen_at, deadline_at, dead_at, received_at, owner, disposition, respond_by,
-  delete_after, found_by`;
-
-const listSql = `
-SELECT ${columns} FROM dead_letter
-WHERE ($1 = 'any' OR state = $1) AND ($2::text IS NULL OR destination = $2) AND ($3::text IS NULL OR class = $3) AND ($4::uuid IS NULL OR dead_letter_id > $4)
-  AND ($6::uuid[] IS NULL OR event_id = ANY ($6))
-ORDER BY dead_letter_id LIMIT $5`;
-
-const showSql = `
-SELECT ${columns}, operations, history, topic, partition, record_offset, origin_topic, origin_partition, origin_offset
-FROM dead_letter WHERE event_id = $1 ORDER BY dead_letter_id`;
-
+export const letterPage = z.object({
+  items: z.array(z.union([letterItem, heldItem])),
+  next: z.string().optional().describe('Absent on the last page.'),
+});
 export interface DeadLetterPage {
   items: DeadLetterItem[];
-  /** To be given as `after`; absent on the last page. */
   next?: string;
 }
 
-/** Dead letters in the order in which they came. */
-export async function listLetters(db: Sql, request: ListRequest): Promise<DeadLetterPage> {
-  const { destination = null, class: failure = null, event_ids = null, after = null, limit } = request;
-  const state = request.state ?? (event_ids === null ? 'open' : 'any');
-  const items = await db.sql<DeadLetterItem>('operator.list_letters', listSql, [state, destination, failure, after, limit, event_ids]);
-  return { items: items.map(withAdvice), ...(items.length === limit && { next: items.at(-1)?.dead_letter_id }) };
+const orders: Readonly<Record<LetterOrder, { column: string; beyond: string; direction: string }>> = {
+  oldest: { column: 'age_from', beyond: '>', direction: '' },
+  newest: { column: 'age_from', beyond: '<', direction: 'DESC' },
+  due: { column: 'respond_by', beyond: '>', direction: '' },
+};
+
+/**
+ * Dead letters that the reader may see, a page at a time. Neither column of an order ever changes in a row, so pages neither skip nor repeat
+ * one; a letter that comes meanwhile is on a later page or on none.
+ */
+export async function listLetters(db: Sql, request: ListRequest, reader: Reader): Promise<DeadLetterPage> {
+  const { event_ids, after, limit } = request;
+  const order = orderOf(request);
+  const { column, beyond, direction } = orders[order];
+  const state = request.state ?? (event_ids === undefined ? 'open' : 'any');
+  const conditions = new Conditions();
+  if (state !== 'any') conditions.add(`state = '${state}'`);
+  addFilter(conditions, request, reader);
+  if (event_ids !== undefined) conditions.add('event_id = ANY (?::uuid[])', event_ids);
+  const position = after === undefined ? undefined : readCursor(after, order);
+  if (position !== undefined) {
+    const [time, id] = [conditions.value(position.microseconds), conditions.value(position.id)];
+    conditions.add(`(${column}, dead_letter_id) ${beyond} (${timeAt(time)}, ${id}::uuid)`);
+  }
+  const text = `
+WITH clock AS (SELECT clock_now() AS now)
+SELECT ${itemColumns}, ${microsecondsOf(column)} AS position FROM dead_letter, clock WHERE ${conditions.sql}
+ORDER BY ${column} ${direction}, dead_letter_id ${direction} LIMIT ${conditions.value(limit + 1)}`;
+  const rows = await db.sql<DeadLetterItem & { position: string }>(statementName('letters', text), text, conditions.values);
+  const items = rows.slice(0, limit).map(({ position: _, ...item }) => withAdvice(item));
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { items, ...(last && { next: writeCursor(order, { microseconds: last.position, id: last.dead_letter_id }) }) };
 }
 
-/** Every dead letter of one lead, whole. */
-export async function showLetters(db: Sql, eventId: string): Promise<{ items: DeadLetterDetail[] }> {
-  const items = await db.sql<DeadLetterDetail>('operator.show_letters', showSql, [eventId]);
+/** Every dead letter of one lead that the reader may see, whole. */
+export async function showLetters(db: Sql, eventId: string, reader: Reader): Promise<{ items: DeadLetterDetail[] }> {
+  const conditions = addReader(new Conditions().add('event_id = ?::uuid', eventId), reader);
+  const text = `
+WITH clock AS (SELECT clock_now() AS now) SELECT ${detailColumns} FROM dead_letter, clock WHERE ${conditions.sql} ORDER BY dead_letter_id`;
+  const items = await db.sql<DeadLetterDetail>(statementName('show', text), text, conditions.values);
   return { items: items.map(withAdvice) };
-}
-
-function withAdvice<T extends DeadLetterItem>(item: T): T {
-  const policy = (failurePolicies as Readonly<Record<string, FailurePolicy>>)[item.class];
-  return policy === undefined ? item : { ...item, next_action: policy.nextAction, runbook: policy.runbook };
 }

@@ -1,6 +1,7 @@
 import { headers, unrouted } from '#contracts';
 import type { ConsumedRecord } from '#messaging';
 import { aboutLead, type Coordinates, deliveryIdentity, type Letter, type Told } from './letter.js';
+import { schemaIdOf } from './schema-id.js';
 import type { DeadLetterSource } from './sources.js';
 
 const longestText = 640;
@@ -48,6 +49,7 @@ export function readLetter(record: ConsumedRecord, source: DeadLetterSource, eve
     foundBy: 'topic',
     at,
     origin,
+    schemaId: schemaIdOf(record.value),
     recordKey: event === undefined ? undefined : (record.key ?? undefined),
     event: event === undefined ? undefined : (record.value ?? undefined),
   };

@@ -51,23 +51,30 @@ const columns: readonly Column<Letter>[] = [
   ['origin_topic', 'text', (row) => row.origin?.topic],
   ['origin_partition', 'int4', (row) => row.origin?.partition],
   ['origin_offset', 'int8', (row) => row.origin?.offset],
+  ['schema_id', 'int4', (row) => row.schemaId],
   ['record_key', 'bytea', (row) => row.recordKey],
   ['event', 'bytea', (row) => row.event],
 ];
 const names = columns.map(([name]) => name).join(', ');
 
-/** A copy adds what the first one lacked (the check finds a delivery without its record) and changes nothing else. */
+/** A copy adds what the first one lacked (the check finds a delivery without its record) and changes nothing else. Of a new one its owner is to be told. */
 const sql = `
+WITH stored AS (
 INSERT INTO dead_letter (${names}, received_at, checked_at)
 SELECT ${names}, clock_now(), clock_now() FROM ${unnestColumns('input', columns)} ORDER BY identity
 ON CONFLICT (identity) DO UPDATE SET
   topic = excluded.topic, partition = excluded.partition, record_offset = excluded.record_offset,
   origin_topic = excluded.origin_topic, origin_partition = excluded.origin_partition, origin_offset = excluded.origin_offset,
-  record_key = excluded.record_key, event = excluded.event, form = excluded.form, campaign = excluded.campaign,
+  record_key = excluded.record_key, schema_id = excluded.schema_id, event = excluded.event, form = excluded.form, campaign = excluded.campaign,
   organization = excluded.organization, source = excluded.source, submission_ref = excluded.submission_ref, policy = excluded.policy,
   status = coalesce(dead_letter.status, excluded.status)
 WHERE dead_letter.topic IS NULL AND excluded.topic IS NOT NULL
-RETURNING class, destination, (xmax = 0) AS added`;
+RETURNING dead_letter_id, owner, class, destination, respond_by, test, (xmax = 0) AS added
+), untold AS (
+  INSERT INTO untold_letter (dead_letter_id, owner, class, destination, respond_by, test)
+  SELECT dead_letter_id, owner, class, destination, respond_by, test FROM stored WHERE added
+)
+SELECT class, destination, added FROM stored`;
 
 export interface StoredLetter {
   class: string;

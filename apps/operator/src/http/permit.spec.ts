@@ -37,6 +37,12 @@ class SpecController {
     throw refusals.conflict('stale', 'It was changed since');
   }
 
+  @Post('stop')
+  @Permit(['replay_request', 'replay_approve'])
+  stop() {
+    return {};
+  }
+
   @Get('nobody')
   nobody() {
     return {};
@@ -130,6 +136,12 @@ describe('a route', () => {
       expect(refused[0]?.route).toMatch(/^POST \/v1\/spec\//);
     },
   );
+
+  it('that needs one of two permissions is done for who has either', async () => {
+    const statuses = await Promise.all(roles.map(async (role) => [role, (await ask('/v1/spec/stop', role, {})).status]));
+    expect(Object.fromEntries(statuses)).toEqual({ viewer: 403, operator: 201, approver: 201, admin: 201 });
+    expect(refused).toMatchObject([{ permission: 'replay_request' }]);
+  });
 
   it('without a permission is refused to everybody', async () => {
     expect((await ask('/v1/spec/nobody', 'admin')).status).toBe(403);

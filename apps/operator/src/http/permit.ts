@@ -6,8 +6,8 @@ import type { Person } from '../people/person.js';
 import { asker } from './asked-by.js';
 import { refusals } from './refusal.js';
 
-/** `signed_in`: any person; `public`: anybody, only outside /v1. */
-export type Access = Permission | 'signed_in' | 'public';
+/** A list: whoever has one of them. `signed_in`: any person; `public`: anybody, only outside /v1. */
+export type Access = Permission | readonly [Permission, ...Permission[]] | 'signed_in' | 'public';
 
 /** What a route takes and gives; the OpenAPI document is made from it. Defaults: nothing taken, status 200. */
 export interface RouteShape {
@@ -51,15 +51,13 @@ export class PermitGuard implements CanActivate {
     if (access === 'public') return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const person = asker(request);
-    if (access === 'signed_in' || person.permissions.includes(access)) return true;
+    if (access === 'signed_in') return true;
+    const needed = typeof access === 'string' ? ([access] as const) : access;
+    if (needed.some((permission) => person.permissions.includes(permission))) return true;
+    const [permission] = needed;
     const { url = '' } = request.routeOptions;
-    await this.onRefused({
-      person,
-      permission: access,
-      route: `${request.method} ${url}`,
-      params: request.params as Record<string, string>,
-    });
-    throw refusals.forbidden(whyNot(access));
+    await this.onRefused({ person, permission, route: `${request.method} ${url}`, params: request.params as Record<string, string> });
+    throw refusals.forbidden(whyNot(permission));
   }
 }
 

@@ -123,6 +123,7 @@ export const metrics = {
     'destination',
     'error_class',
   ]),
+  ownerNotices: counter('leads_owner_notices_total', 'Messages about new dead letters to their owners, by outcome.', ['owner', 'outcome']),
   deadLettersOpen: gauge('leads_dead_letters_open', 'Dead letters that wait for a decision.', ['destination', 'error_class']),
   deadLettersOverdue: gauge('leads_dead_letters_overdue', 'Open dead letters past the time by which somebody should have looked.', [
     'destination',

@@ -33,7 +33,7 @@ const readable = z
         .catch({ deadline: 0, max_age: 0 }),
     ),
     channels: entries(z.unknown()),
-    owners: entries(z.unknown()),
+    owners: entries(z.object({ channel: text }).catch({})),
   })
   .catch({ sources: [], routing: [], destinations: {}, policies: {}, channels: {}, owners: {} });
 
@@ -53,6 +53,7 @@ export function crossCheck(document: unknown): ConfigProblem[] {
       fix: 'Give the destination another name',
     }),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),
+    ...Object.entries(site.owners).flatMap(([id, { channel }]) => mustExist(site.channels, channel, `owners.${id}.channel`)),
     ...checkPolicies(site.policies, site.destinations),
   ];
 }

@@ -187,6 +187,8 @@ const oidc = z.strictObject({
 });
 
 const operator = z.strictObject({
+  console_url: httpUrl.optional().describe('Where people open the console; it stands in messages. Absent: the address it listens at.'),
+  notice_window: duration.prefault('5m').describe('An owner is told of new dead letters at once, then once in this time at most.'),
   oidc: oidc.optional().describe('Issuer of the tokens (JWT) of people; beside it the tokens of operator-tokens.json are valid.'),
   policies: z
     .strictObject({
@@ -205,7 +207,16 @@ export const siteSchema = z.strictObject({
   destinations: z.record(destinationName, destination),
   policies: z.record(slug, policy).default({}),
   channels: z.record(slug, channel).default({}),
-  owners: z.record(slug, z.strictObject({ name: z.string().min(1) })).default({}),
+  owners: z
+    .record(
+      slug,
+      z.strictObject({
+        name: z.string().min(1),
+        channel: slug.optional().describe('Told of new dead letters that this owner is to look at; absent: the first channel.'),
+      }),
+    )
+    .default({})
+    .describe('Of leads, by the names in `routing`; of dead letters: integration, operations, sales_operations and source.'),
   operator: operator.prefault({}).describe('Who may use the surface of the operator, and what one person may do alone.'),
   limits: z.strictObject({ body_bytes: z.number().int().min(1_024).max(1_048_576).default(262_144) }).prefault({}),
 });

@@ -116,6 +116,8 @@ export interface ChannelConfig {
 export interface OwnerConfig {
   id: string;
   name: string;
+  /** Channel that is told of new dead letters; absent: the first. */
+  channel?: string;
 }
 
 /** What people are to the operator's surface. */
@@ -140,6 +142,10 @@ export interface OidcConfig {
 }
 
 export interface OperatorConfig {
+  /** Where people open the console, without trailing slash. */
+  consoleUrl?: string;
+  /** An owner is told of new dead letters at most once in this time; default five minutes. */
+  noticeWindowMs?: number;
   oidc?: OidcConfig;
   policies: {
     /** Where one person works alone: a batch of at most `max` items needs no second person. */

@@ -22,8 +22,10 @@ export function toSite(document: SiteDocument): Site {
       chatId,
       sandbox,
     })),
-    owners: mapValues(document.owners, ({ name }, id) => ({ id, name })),
+    owners: mapValues(document.owners, ({ name, channel }, id) => ({ id, name, ...(channel !== undefined && { channel }) })),
     operator: {
+      consoleUrl: document.operator.console_url,
+      noticeWindowMs: document.operator.notice_window,
       oidc: document.operator.oidc && toOidc(document.operator.oidc),
       policies: { singleOperator: document.operator.policies.single_operator },
     },

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { LeadAcceptedEvent, LeadResolvedEvent } from '#contracts';
+import type { WaitingItem } from '#delivery';
+import type { Codec } from '#messaging';
+import type { Told } from '../letter.js';
+import { schemaIdOf } from '../schema-id.js';
+
+const text = z.string().nullable();
+
+/** A delivery that waits for its destination. Nobody need decide on it: it goes on by itself, unless its deadline comes first. */
+export const heldItem = z.object({
+  dead_letter_id: z.string().describe('Event id and destination: there is no dead letter of it.'),
+  state: z.literal('held'),
+  service: z.string(),
+  event_id: z.string(),
+  destination: z.string(),
+  lead_ref: z.string(),
+  organization: text,
+  source: text,
+  form: text,
+  campaign: text,
+  test: z.boolean(),
+  class: z.string().describe('Why nothing is sent: `hold` by a person, or the trouble of the destination.'),
+  code: text.describe('What the last call was answered.'),
+  status: z.null(),
+  schema_id: z.number().nullable(),
+  attempts: z.number(),
+  submitted_at: z.string(),
+  deadline_at: z.string(),
+  next_attempt_at: text,
+  respond_by: z.string().describe('Its deadline.'),
+  owner: z.string(),
+  assignee: z.null(),
+  disposition: z.literal('wait'),
+  hold: z.object({ by: z.string(), reason: z.string(), at: z.string() }).nullable(),
+  open_until: text.describe('No probe before then.'),
+  age_ms: z.number(),
+  note_count: z.literal(0),
+  next_action: z.string(),
+  runbook: z.string(),
+});
+export type HeldItem = z.infer<typeof heldItem>;
+
+export const runbook = 'docs/runbooks/destination-paused.md';
+export const nextAction = 'Find out why nothing is sent to the destination; release it if a person holds it. It goes on by itself then.';
+
+/** A person's hold is for operations to end, a destination's trouble for whoever looks after the connection. */
+export const ownerOf = (reason: string): string => (reason === 'hold' ? 'operations' : 'integration');
+
+export interface Waiting {
+  service: string;
+  item: WaitingItem;
+  /** What the record tells; undefined where it cannot be read. */
+  told: Told | undefined;
+}
+
+export function toHeldItem({ service, item, told }: Waiting, nowMs: number): HeldItem {
+  const { event_id, destination, lead_ref, test, code, attempts, submitted_at, deadline_at } = item;
+  const reason = item.reason ?? 'held';
+  return {
+    dead_letter_id: `${event_id}/${destination}`,
+    state: 'held',
+    service,
+    event_id,
+    destination,
+    lead_ref,
+    organization: told?.organization ?? null,
+    source: told?.source ?? null,
+    form: told?.form ?? null,
+    campaign: told?.campaign ?? null,
+    test,
+    class: reason,
+    code: code ?? null,
+    status: null,
+    schema_id: schemaIdOf(Buffer.from(item.event, 'base64')) ?? null,
+    attempts,
+    submitted_at,
+    deadline_at,
+    next_attempt_at: item.next_attempt_at ?? null,
+    respond_by: deadline_at,
+    owner: ownerOf(reason),
+    assignee: null,
+    disposition: 'wait',
+    hold: item.hold ?? null,
+    open_until: item.open_until ?? null,
+    age_ms: Math.max(0, nowMs - Date.parse(submitted_at)),
+    note_count: 0,
+    next_action: nextAction,
+    runbook,
+  };
+}
+
+/** Who the lead is of, from the record of its delivery. */
+export async function readWaiting(codec: Pick<Codec, 'decode'>, service: string, item: WaitingItem): Promise<Waiting> {
+  const event = service === 'notifier' ? LeadResolvedEvent : LeadAcceptedEvent;
+  const told = await Promise.resolve()
+    .then(() => codec.decode<Told>(event as never, Buffer.from(item.event, 'base64')))
+    .catch(() => undefined);
+  return { service, item, told };
+}

@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { LeadAcceptedEvent } from '#contracts';
+import type { WaitingItem } from '#delivery';
+import { codec, leadAccepted } from '../../../test/rig.js';
+import { listQuery } from '../list-letters.js';
+import type { HeldItem } from './held-item.js';
+import { groupHeld, listHeld } from './list-held.js';
+import type { WaitingOwner } from './waiting-owner.js';
+
+const nowMs = Date.UTC(2026, 5, 1, 12);
+const db = { sql: async () => [{ now: new Date(nowMs) }] } as never;
+
+let items: Record<'crm-writer' | 'notifier', WaitingItem[]>;
+const before = (
+  one: WaitingItem,
+  { submitted_us, event_id, destination }: WaitingItem | { submitted_us: string; event_id: string; destination: string },
+) => Number(one.submitted_us) - Number(submitted_us) || one.event_id.localeCompare(event_id) || one.destination.localeCompare(destination);
+const ownerOf = (service: keyof typeof items): WaitingOwner => ({
+  page: async ({ destination, after, limit }) =>
+    items[service]
+      .filter((item) => destination === undefined || item.destination === destination)
+      .filter((item) => after === undefined || before(item, after) > 0)
+      .toSorted(before)
+      .slice(0, limit),
+  groups: async () => [
+    {
+      destination: 'crm',
+      count: items[service].length,
+      first_at: new Date(0).toISOString(),
+      last_at: new Date(1).toISOString(),
+      deadline_at: new Date(2).toISOString(),
+      overdue: 1,
+      reason: 'hold',
+      sample_event_ids: [],
+    },
+  ],
+});
+const tools = () => ({ db, codec, waiting: new Map((['crm-writer', 'notifier'] as const).map((service) => [service, ownerOf(service)])) });
+
+function waits(secondsAgo: number, changes: Partial<WaitingItem> & { organization?: string } = {}): WaitingItem {
+  const { organization = 'demo', ...rest } = changes;
+  const submitted = new Date(nowMs - secondsAgo * 1_000);
+  const lead = leadAccepted({ organization, submitted_at: submitted });
+  return {
+    event_id: lead.event_id,
+    destination: 'crm',
+    state: 'held',
+    lead_ref: lead.lead_ref,
+    test: false,
+    attempts: 0,
+    submitted_at: submitted.toISOString(),
+    submitted_us: `${submitted.getTime()}000`,
+    deadline_at: new Date(submitted.getTime() + 600_000).toISOString(),
+    reason: 'hold',
+    event: codec.encode(LeadAcceptedEvent, lead).toString('base64'),
+    ...rest,
+  };
+}
+const everything = { organizations: '*' } as const;
+async function all(query: object, reader: Parameters<typeof listHeld>[2] = everything, limit = 7): Promise<HeldItem[]> {
+  const found: HeldItem[] = [];
+  let after: string | undefined;
+  do {
+    const asked = listQuery.parse({ tab: 'held', limit, ...query, ...(after && { after }) });
+    const page = await listHeld(tools(), { filter: asked, after, limit }, reader);
+    found.push(...page.items);
+    after = page.next;
+  } while (after !== undefined);
+  return found;
+}
+
+beforeEach(() => {
+  items = {
+    'crm-writer': Array.from({ length: 40 }, (_, n) => waits(n * 10, { organization: n % 10 === 0 ? 'other' : 'demo' })),
+    notifier: [],
+  };
+});
+
+describe('what waits for its destination', () => {
+  it('is one list over all services, the longest submitted first, each delivery once', async () => {
+    items.notifier = Array.from({ length: 25 }, (_, n) => waits(n * 10 + 5, { destination: 'lead/sales/0f/lead_delivered', event: '' }));
+    const found = await all({});
+    expect(found).toHaveLength(65);
+    expect(new Set(found.map(({ dead_letter_id }) => dead_letter_id)).size).toBe(65);
+    const ages = found.map(({ age_ms }) => age_ms);
+    expect(ages).toEqual(ages.toSorted((one, other) => other - one));
+  });
+
+  it('tells whose lead it is, why it waits and until when there is time', async () => {
+    const [oldest] = await all({}, everything, 1);
+    expect(oldest).toMatchObject({
+      organization: 'demo',
+      source: 'website',
+      class: 'hold',
+      owner: 'operations',
+      age_ms: 390_000,
+      schema_id: 1,
+    });
+    expect(oldest?.respond_by).toBe(oldest?.deadline_at);
+  });
+
+  it('shows nothing of an organization that the reader may not see, nor what the filter leaves out', async () => {
+    expect(await all({}, { organizations: ['other'] })).toHaveLength(4);
+    expect(await all({ organization: 'other' })).toHaveLength(4);
+    expect(await all({ class: 'breaker' })).toEqual([]);
+    expect(await all({ q_ref: items['crm-writer'][3]?.lead_ref })).toHaveLength(1);
+    items['crm-writer'].push(waits(1, { event: 'AAAA' }));
+    expect(await all({}, { organizations: ['demo', 'other'] })).toHaveLength(40);
+  });
+
+  it('is grouped by destination and reason, by the services themselves or one by one', async () => {
+    expect((await groupHeld(tools(), { destination: 'crm' }, everything)).items).toMatchObject([{ count: 40 }, { count: 0 }]);
+    const scoped = await groupHeld(tools(), {}, { organizations: ['demo'] });
+    expect(scoped.items).toMatchObject([{ destination: 'crm', class: 'hold', count: 36, overdue: 0, disposition: 'wait' }]);
+  });
+});

@@ -1,0 +1,92 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * - `dead_letter.age_from`: what its age counts from; `group_key`: equal for letters of one class, destination, code and schema. Both are made by
+ *   the database, so that whoever writes a letter cannot forget them. `schema_id`: of the writer's schema, where the record could be read that far.
+ *   The indexes are of open letters alone: closed ones are many and are asked for rarely.
+ * - `letter_note` is appended to and goes with its letter.
+ * - `untold_letter`: new letters that no notice tells of yet; written with the letter, taken away by the transaction that makes the notice.
+ * - `owner_notice` is one message to the owner of a failure class: `waiting` (from `due_at`), `sending` (until `lease_until` whoever took it is
+ *   at work; after that nobody knows), then `sent`, `uncertain` or `refused`. What may have left is never sent again.
+ * - `overview_sample`: one row a minute, kept for a day.
+ */
+const ddl = `
+ALTER TABLE dead_letter
+  ADD COLUMN schema_id integer,
+  ADD COLUMN assignee text,
+  ADD COLUMN age_from timestamptz GENERATED ALWAYS AS (coalesce(submitted_at, first_seen_at, dead_at)) STORED,
+  ADD COLUMN group_key uuid GENERATED ALWAYS AS (md5(coalesce(destination, '') || E'\\x1f' || class || E'\\x1f' || coalesce(code, '') || E'\\x1f' ||
+    coalesce(schema_id::text, ''))::uuid) STORED;
+DROP INDEX dead_letter_checked;
+CREATE INDEX dead_letter_followed ON dead_letter (service, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_age ON dead_letter (age_from, dead_letter_id);
+CREATE INDEX dead_letter_open_age ON dead_letter (age_from, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_open_due ON dead_letter (respond_by, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_open_class ON dead_letter (class, age_from, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_open_destination ON dead_letter (destination, age_from, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_open_organization ON dead_letter (organization, age_from, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_open_group ON dead_letter (group_key, dead_at, dead_letter_id)
+  INCLUDE (respond_by, organization, class, destination, code, schema_id, owner, disposition, assignee, event_id) WHERE state = 'open';
+CREATE INDEX dead_letter_lead_ref ON dead_letter (lead_ref);
+CREATE TABLE letter_note (
+  note_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  dead_letter_id uuid NOT NULL,
+  at timestamptz NOT NULL,
+  by text NOT NULL,
+  text text NOT NULL
+);
+CREATE INDEX letter_note_letter ON letter_note (dead_letter_id, note_id);
+CREATE TRIGGER letter_note_unchanged BEFORE UPDATE OR TRUNCATE ON letter_note EXECUTE FUNCTION refuse_change();
+CREATE TABLE untold_letter (
+  dead_letter_id uuid PRIMARY KEY,
+  owner text NOT NULL,
+  class text NOT NULL,
+  destination text,
+  respond_by timestamptz NOT NULL,
+  test boolean NOT NULL
+);
+CREATE TABLE owner_notice (
+  notice_id uuid PRIMARY KEY,
+  owner text NOT NULL,
+  channel text NOT NULL,
+  test boolean NOT NULL,
+  state text NOT NULL,
+  letters integer NOT NULL,
+  counts jsonb NOT NULL,
+  respond_by timestamptz NOT NULL,
+  created_at timestamptz NOT NULL,
+  due_at timestamptz NOT NULL,
+  attempt_id uuid,
+  lease_until timestamptz,
+  attempts integer NOT NULL DEFAULT 0,
+  code text,
+  reference text,
+  ended_at timestamptz
+);
+CREATE INDEX owner_notice_owner ON owner_notice (owner, test, created_at);
+CREATE INDEX owner_notice_open ON owner_notice (due_at) WHERE state IN ('waiting', 'sending');
+CREATE TABLE overview_sample (
+  at timestamptz PRIMARY KEY,
+  sample jsonb NOT NULL
+);
+CREATE TABLE overview_balance (
+  one_row boolean PRIMARY KEY DEFAULT true CHECK (one_row),
+  began_at timestamptz NOT NULL,
+  at timestamptz,
+  balance jsonb
+);
+`;
+
+export class Queues1764460800002 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(ddl);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DROP TABLE letter_note, untold_letter, owner_notice, overview_sample, overview_balance;
+      DROP INDEX dead_letter_followed, dead_letter_age, dead_letter_lead_ref;
+      CREATE INDEX dead_letter_checked ON dead_letter (checked_at) WHERE state = 'open';
+      ALTER TABLE dead_letter DROP COLUMN group_key, DROP COLUMN age_from, DROP COLUMN assignee, DROP COLUMN schema_id`);
+  }
+}

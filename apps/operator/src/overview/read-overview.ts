@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import type { OpenFigure } from '#delivery';
+import type { Sql } from '#runtime';
+import { batchReport, listBatches } from '../batches/read-batches.js';
+import type { Person } from '../people/person.js';
+import { readBalance } from './keep-balance.js';
+import { type LetterFigure, letterFigures } from './letter-figures.js';
+import { readSamples, type StoredSample } from './samples.js';
+
+const batches = 5;
+const count = z.number();
+const age = z.number().nullable();
+
+export const overviewAnswer = z.object({
+  as_of: z.date(),
+  sampled_at: z.date().nullable().describe('When the services were last asked for what is under way; null: not within the last hour.'),
+  counts: z.array(z.object({ destination: z.string(), state: z.string(), count })),
+  oldest: z.array(z.object({ destination: z.string(), state: z.string(), age_ms: age })),
+  balance: z
+    .object({
+      balanced: z.boolean(),
+      as_of: z.string(),
+      accepted: count,
+      delivered: count,
+      open: count,
+      dead: count,
+      expired: count,
+      discarded: count,
+      erased: count,
+      unaccounted: count,
+    })
+    .nullable()
+    .describe('As last taken; null: not yet, or not for somebody who may not see all organizations.'),
+  backlog: z
+    .array(
+      z.object({
+        at: z.date(),
+        waiting: count.nullable(),
+        held: count.nullable(),
+        dead: count,
+        open: count.nullable(),
+        oldest_age_ms: age,
+      }),
+    )
+    .describe('Each minute of the last hour; null: a service did not answer.'),
+  time_to_write: z
+    .array(z.object({ at: z.string(), measured: count, p50: count, p95: count, p99: count }))
+    .describe('Milliseconds from submission until the destination had it, by the hour of acceptance.'),
+  work_by_owner: z.array(z.object({ owner: z.string(), open: count, overdue: count, oldest_age_ms: age })),
+  recent_batches: z.array(batchReport),
+});
+export type Overview = z.infer<typeof overviewAnswer>;
+
+/**
+ * How things are, from this service's own tables: it answers also while others do not. What cannot be told apart by organization only
+ * those see who may see all.
+ */
+export async function readOverview(db: Sql, person: Person): Promise<Overview> {
+  const [clock] = await db.sql<{ now: Date }>('operator.now', 'SELECT clock_now() AS now', []);
+  const letters = await letterFigures(db, person);
+  const all = person.organizations === '*';
+  const { samples, times } = all ? await readSamples(db) : { samples: [], times: [] };
+  const { items: recent_batches } = await listBatches(db, { limit: batches }, person);
+  const figures = [...openOf(samples.at(-1)), ...letters.filter(({ state }) => !all || state !== 'uncertain').map(named)];
+  return {
+    as_of: clock?.now ?? new Date(),
+    sampled_at: samples.at(-1)?.at ?? null,
+    ...byDestination(figures),
+    balance: all ? await readBalance(db) : null,
+    backlog: samples.map(toPoint),
+    time_to_write: times,
+    work_by_owner: byOwner(letters),
+    recent_batches,
+  };
+}
+
+const named = ({ destination, ...figure }: LetterFigure): OpenFigure => ({ ...figure, destination: destination ?? 'none' });
+const openOf = (stored: StoredSample | undefined): OpenFigure[] => Object.values(stored?.sample.open ?? {}).flatMap((open) => open ?? []);
+
+function byDestination(figures: readonly OpenFigure[]): Pick<Overview, 'counts' | 'oldest'> {
+  const sums = new Map<string, OpenFigure>();
+  for (const figure of figures) {
+    const key = `${figure.destination} ${figure.state}`;
+    const sum = sums.get(key);
+    if (sum === undefined) sums.set(key, { ...figure });
+    else Object.assign(sum, { count: sum.count + figure.count, age_ms: Math.max(sum.age_ms, figure.age_ms) });
+  }
+  const all = [...sums.values()];
+  return {
+    counts: all.map(({ destination, state, count: some }) => ({ destination, state, count: some })),
+    oldest: all.map(({ destination, state, age_ms }) => ({ destination, state, age_ms })),
+  };
+}
+
+function toPoint({ at, sample }: StoredSample): Overview['backlog'][number] {
+  const known = Object.values(sample.open).every((open) => open !== null);
+  const open = openOf({ at, sample });
+  const dead = sum(sample.letters.filter(({ state }) => state !== 'uncertain'));
+  const ages = [...open, ...sample.letters].map(({ age_ms }) => age_ms);
+  return {
+    at,
+    waiting: known ? sum(open.filter(({ state }) => state === 'waiting' || state === 'pending')) : null,
+    held: known ? sum(open.filter(({ state }) => state === 'held')) : null,
+    dead,
+    open: known ? sum(open) + dead : null,
+    oldest_age_ms: ages.length === 0 ? null : Math.max(...ages),
+  };
+}
+
+const sum = (figures: readonly { count: number }[]): number => figures.reduce((total, { count: some }) => total + some, 0);
+
+function byOwner(letters: readonly LetterFigure[]): Overview['work_by_owner'] {
+  const owners = new Map<string, Overview['work_by_owner'][number]>();
+  for (const { owner, count: some, overdue, age_ms } of letters) {
+    const work = owners.get(owner) ?? { owner, open: 0, overdue: 0, oldest_age_ms: 0 };
+    owners.set(owner, {
+      owner,
+      open: work.open + some,
+      overdue: work.overdue + overdue,
+      oldest_age_ms: Math.max(work.oldest_age_ms ?? 0, age_ms),
+    });
+  }
+  return [...owners.values()];
+}

@@ -1,0 +1,99 @@
+import { testDatabase } from '#testkit';
+import { lettersArea } from '../../apps/operator/src/dead-letters/letters.controller.js';
+import { createApp } from '../../apps/operator/src/http/create-app.js';
+import { permissions } from '../../apps/operator/src/people/permissions.js';
+import type { Person } from '../../apps/operator/src/people/person.js';
+import { storeMany } from '../../apps/operator/test/many-letters.js';
+import { openOperatorDatabase, silent } from '../../apps/operator/test/rig.js';
+import { type BenchResult, writeReport } from './report.js';
+
+/**
+ * Lists, groups and searches over BENCH_LETTERS dead letters (default 100,000; destinations, classes and schema ids fall off as 1/n), over
+ * HTTP. Each request is asked first by a service that was just opened, then again and again with new letters coming in between.
+ */
+const letters = Number(process.env.BENCH_LETTERS ?? 100_000);
+const rounds = 5;
+const perRound = 20;
+const goalMs = 200;
+
+const person = (organizations: Person['organizations']): Person => ({
+  subject: 'ada',
+  name: 'Ada',
+  roles: ['admin'],
+  permissions,
+  organizations,
+});
+
+/** Paths, and whether somebody of one organization asks. */
+const requests: Readonly<Record<string, { path: string; scoped?: boolean }>> = {
+  'list, oldest first': { path: '/v1/dead-letters' },
+  'list of the tab dead, newest first': { path: '/v1/dead-letters?tab=dead&order=newest' },
+  'list by the time for an answer': { path: '/v1/dead-letters?order=due' },
+  'list of the commonest class': { path: '/v1/dead-letters?class=attempts_exhausted&limit=200' },
+  'list of the rarest class, destination and schema': { path: '/v1/dead-letters?class=routing&destination=archive&schema_id=11' },
+  'list of one organization': { path: '/v1/dead-letters', scoped: true },
+  'list of a code that none has': { path: '/v1/dead-letters?code=nothing' },
+  'all groups': { path: '/v1/dead-letters/groups' },
+  'groups of one destination': { path: '/v1/dead-letters/groups?destination=crm&tab=dead' },
+  'groups of one organization': { path: '/v1/dead-letters/groups', scoped: true },
+  'search by lead reference': { path: '/v1/dead-letters?q_ref=L-777' },
+};
+
+const database = await testDatabase('operator_bench');
+const filling = await openOperatorDatabase(database.url);
+await storeMany(filling, letters);
+await filling.close();
+
+async function openDesk() {
+  const db = await openOperatorDatabase(database.url);
+  const area = await lettersArea({ db, owners: new Map(), clients: new Map() } as never);
+  const app = await createApp(
+    { inbox: {} as never, areas: [area] },
+    { identify: async (token) => person(token === 'Bearer scoped' ? ['other'] : '*'), onRefused: async () => undefined, logger: silent },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const close = async (): Promise<void> => {
+    await app.close();
+    await db.close();
+  };
+  return { db, url: await app.getUrl(), close };
+}
+
+const cold = new Map<string, number[]>(Object.keys(requests).map((name) => [name, []]));
+const warm = new Map<string, number[]>(Object.keys(requests).map((name) => [name, []]));
+let stored = letters;
+for (let round = 0; round < rounds; round += 1) {
+  for (const [name, request] of Object.entries(requests)) {
+    const desk = await openDesk();
+    cold.get(name)?.push(await ask(desk.url, request));
+    for (let n = 0; n < perRound; n += 1) warm.get(name)?.push(await ask(desk.url, request));
+    await storeMany(desk.db, 20, stored + 1);
+    stored += 20;
+    await desk.close();
+  }
+}
+await database.drop();
+
+async function ask(url: string, { path, scoped = false }: { path: string; scoped?: boolean }): Promise<number> {
+  const begun = performance.now();
+  const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${scoped ? 'scoped' : 'all'}` } });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  await answer.arrayBuffer();
+  return performance.now() - begun;
+}
+
+const quantile = (samples: readonly number[], share: number): number =>
+  samples.toSorted((one, other) => one - other)[Math.min(samples.length - 1, Math.ceil(share * samples.length) - 1)] ?? Number.NaN;
+
+const results = Object.keys(requests).map((name): BenchResult => {
+  const [first, again] = [cold.get(name) ?? [], warm.get(name) ?? []];
+  const note = `first request of a service that was just opened: ${Math.round(Math.max(...first))} ms at worst of ${rounds}`;
+  return {
+    what: `${letters.toLocaleString('en')} dead letters: ${name}, p95`,
+    unit: 'ms',
+    ours: quantile([...first, ...again], 0.95),
+    goal: `< ${goalMs}`,
+    note,
+  };
+});
+writeReport({ bench: 'operator', results });
