@@ -49,7 +49,8 @@ const replay = replayTopic(topics.leadAccepted, groups.crmWriter(crm));
 const site = {
   destinations: { [crm]: { baseUrl: 'https://crm.example.test' } },
   policies: { default: { name: 'default', attempts: 4, deadlineMs: 60_000, maxAgeMs: 7 * 86_400_000 } },
-  operator: { policies: {} },
+  channels: {},
+  operator: { policies: { singleOperator: { max: 50 } } },
 } as unknown as Site;
 
 const freePort = async (): Promise<number> => {
@@ -101,6 +102,32 @@ describe('operator on real servers', () => {
       return { items: items.map(({ event_id }, index) => ({ event_id, deliveries: [found[index]].filter(Boolean) })) };
     });
     ownerServer.route('/internal/v1/deliveries:unresolved', { callers, body: unresolvedRequest }, ({ after }) => owner.unresolved(after));
+
+    const named = z.object({ event_id: z.uuid(), destination: z.string(), item_id: z.uuid().optional() });
+    const some = { callers, body: z.object({ items: z.array(named), within_ms: z.number().optional() }) };
+    const known = async (items: z.infer<typeof named>[]) => {
+      const found = await owner.histories(items);
+      return items.map(({ event_id }) => found.find((one) => one.event_id === event_id));
+    };
+    ownerServer.route('/internal/v1/replay-items:facts', some, async ({ items }) => ({
+      items: (await known(items)).map((one) => one && { ...one, lead_ref: 'L-1', lookup: ['lead'] }),
+    }));
+    // Whatever is delivered was so by the item.
+    ownerServer.route('/internal/v1/replay-items:state', some, async ({ items }) => ({
+      items: (await known(items)).map((one, index) => {
+        const item = { item_id: items[index]?.item_id, closed: false, raised: false, refs: {} };
+        return { ...item, applied: one?.state === 'delivered', state: one?.state };
+      }),
+    }));
+    ownerServer.route('/internal/v1/deliveries:lookup', some, async ({ items }) => ({
+      items: (await known(items)).map((one) => ({
+        ...one,
+        operations: (one?.operations ?? [])
+          .filter(({ kind }) => kind === 'lead')
+          .map((operation) => ({ ...operation, result: one?.state === 'delivered' ? 'found' : 'absent' })),
+      })),
+    }));
+    ownerServer.route('/internal/v1/destinations:state', { callers, body: z.object({}) }, () => owner.destinations());
 
     const ownerUrl = `http://127.0.0.1:${ownerServer.port}`;
     const [port, httpPort] = [await freePort(), await freePort()];
@@ -166,7 +193,7 @@ describe('operator on real servers', () => {
     });
     expect((await ask(`/v1/dead-letters?destination=${crm}`)).json.items).toHaveLength(1);
 
-    const approval = await ask('/v1/batches', { new_deadline: '4h', select: { destination: crm }, max: 10 });
+    const approval = await ask('/v1/items/approve', { new_deadline: '4h', select: { destination: crm }, max: 10 });
     expect(approval).toMatchObject({ status: 200, json: { approved: 1 } });
     await eventually('the record on the replay topic', () => replays.length === 1, { timeoutMs: 60_000 });
     const operator = internalClient({ baseUrl: internal, token: loadInternalTokens(secretsDir)['crm-writer'] ?? '', timeoutMs: 2_000 });
@@ -184,7 +211,7 @@ describe('operator on real servers', () => {
       async () => (await ask(`/v1/dead-letters?destination=${crm}&state=closed`)).json.items.length === 1,
     );
     expect(await ask(`/v1/batches/${String(approval.json.batch_id)}`)).toMatchObject({
-      json: { approver: 'ada', items: [{ state: 'succeeded' }] },
+      json: { approver: 'ada', policy: 'single_operator', counts: { succeeded: 1 }, canary: { verified: 1 } },
     });
     await operator.close();
   });
@@ -205,9 +232,9 @@ describe('operator on real servers', () => {
     expect((await ask('/v1/dead-letters', undefined, 'another-key-of-16-chars')).status).toBe(401);
     expect((await ask('/v1/nothing')).status).toBe(404);
     expect((await ask('/v1/batches/0189')).status).toBe(422);
-    const refused = await ask('/v1/batches', { new_deadline: '4h', select: {}, approver: 'eve' });
+    const refused = await ask('/v1/items/approve', { new_deadline: '4h', select: {}, approver: 'eve' });
     expect(refused).toMatchObject({ status: 422, json: { type: 'urn:lead-delivery:problem:invalid' } });
-    const telling = await ask('/v1/batches', { new_deadline: '4h', select: { destination: crm }, reason: 'ring +1 202 555 0123' });
+    const telling = await ask('/v1/items/approve', { new_deadline: '4h', select: { destination: crm }, reason: 'ring +1 202 555 0123' });
     expect(telling).toMatchObject({ status: 422, json: { errors: [{ field: 'reason', fix: expect.stringContaining('Leave it out') }] } });
     expect(JSON.stringify(telling)).not.toContain('0123');
     const page = await (await fetch(`${internal}/metrics`)).text();

@@ -3,8 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JWK } from 'jose';
-import { headers } from '#contracts';
-import { type LookedUp, openReplayGate, type ReplayFacts, type ReplayGate, type ReplayItemState } from '#delivery';
+import { headers, type LeadAccepted } from '#contracts';
+import { type HistoryItem, type LookedUp, openReplayGate, type ReplayFacts, type ReplayGate, type ReplayItemState } from '#delivery';
 import { type Database, type DestinationConfig, InternalUnavailable } from '#runtime';
 import { batchStatesRoute } from '../src/batches/batch-states.js';
 import type { ItemName, PayloadState, ReplayOwner } from '../src/batches/replay-owner.js';
@@ -181,6 +181,28 @@ export const crmConfig = {
   searchLagMs: 100,
 } as DestinationConfig;
 
+function pretended(lead: LeadAccepted, history: HistoryItem, failure: string): Pretended {
+  const pinned = { request_hash: 'v1:a', mapping_version: 1 };
+  return {
+    facts: {
+      event_id: lead.event_id,
+      destination: 'crm',
+      lead_ref: lead.lead_ref,
+      state: 'dead',
+      class: failure,
+      deadline_at: lead.deadline_at.toISOString(),
+      generation: 1,
+      operations: history.operations.map(({ operation_key, kind, state }) => ({ operation_key, kind, state, ...pinned })),
+      mapping_version: 1,
+      lookup: ['lead'],
+    },
+    closed: new Set(),
+    raised: false,
+    records: [],
+    applied: 0,
+  };
+}
+
 /** Batches over real tables, with an owner whose word is the test's. */
 export function openReplayRig(db: Database): ReplayRig {
   const secretsDir = mkdtempSync(join(tmpdir(), 'replays-'));
@@ -204,6 +226,7 @@ export function openReplayRig(db: Database): ReplayRig {
       site: {
         policies: { default: { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 } },
         destinations: { crm: crmConfig },
+        channels: {},
         operator: { policies: { singleOperator: { max: 50 } } },
       },
       privateKey: asJwk(privateKey),
@@ -218,30 +241,7 @@ export function openReplayRig(db: Database): ReplayRig {
       const source = sources.get(topic);
       if (source === undefined) throw new Error('no source');
       await storeLetters(db, [readLetter(record, source, lead)]);
-      rig.replays.deliveries.set(`${lead.event_id} crm`, {
-        facts: {
-          event_id: lead.event_id,
-          destination: 'crm',
-          lead_ref: lead.lead_ref,
-          state: 'dead',
-          class: failure,
-          deadline_at: lead.deadline_at.toISOString(),
-          generation: 1,
-          operations: history.operations.map(({ operation_key, kind, state }) => ({
-            operation_key,
-            kind,
-            state,
-            request_hash: 'v1:a',
-            mapping_version: 1,
-          })),
-          mapping_version: 1,
-          lookup: ['lead'],
-        },
-        closed: new Set(),
-        raised: false,
-        records: [],
-        applied: 0,
-      });
+      rig.replays.deliveries.set(`${lead.event_id} crm`, pretended(lead, history, failure));
       return lead.event_id;
     },
     outbox,

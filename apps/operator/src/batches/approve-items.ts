@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { duration } from '#runtime';
+import { reasonText } from '#delivery';
 import type { Person } from '../people/person.js';
 import { approveBatch } from './approve-batch.js';
 import { checkBatch } from './check-batch.js';
 import { commandBatch } from './command-batch.js';
 import { draftBatch } from './draft-batch.js';
-import { filterSchema } from './filter.js';
+import { deadline, filterSchema } from './filter.js';
 import { listItems } from './read-batches.js';
 import { batchRefusals, isRefused } from './refusals.js';
 import type { BatchTools } from './tools.js';
@@ -15,11 +15,9 @@ export const largestAlone = 50;
 
 export const approveRequest = z.strictObject({
   approver: z.string().trim().min(1).max(100),
-  reason: z.string().trim().max(500).optional(),
+  reason: reasonText.optional(),
   /** From now on; the old deadline is kept beside it. */
-  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= 24 * 3_600_000, {
-    params: { problem: 'is no useful deadline', fix: 'Write 1s to 24h' },
-  }),
+  new_deadline: deadline,
   select: filterSchema,
   max: z.number().int().min(1).max(largestAlone).default(largestAlone),
 });
@@ -30,7 +28,8 @@ export const approvedItem = z.object({
   destination: z.string(),
   /** `approved`, or the verdict that kept it from that. */
   verdict: z.string(),
-  detail: z.string().optional(),
+  /** What is in the way: the other batch, the destination's reference, what is missing. */
+  reason: z.string().optional(),
   item_id: z.uuid().optional(),
 });
 export const approval = z.object({
@@ -94,7 +93,7 @@ async function itemsOf({ db }: BatchTools, batchId: string, person: Person): Pro
     event_id,
     destination,
     verdict: verdict === 'eligible' && state !== 'listed' ? 'approved' : (verdict ?? 'listed'),
-    ...(detail !== null && { detail }),
+    ...(detail !== null && { reason: detail }),
     ...(verdict === 'eligible' && { item_id }),
   }));
 }

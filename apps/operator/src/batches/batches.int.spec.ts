@@ -137,6 +137,7 @@ describe('a draft', () => {
     [{ canary: 51 }],
     [{ new_deadline: '25h' }],
     [{ reason: ' ' }],
+    [{ reason: 'ring +1 202 555 0123' }],
     [{ select: { destination: 'crm' } }],
     [{ author: 'eve' }],
   ])('that says %j is refused', (changes) => {
@@ -204,6 +205,20 @@ describe('a dry run', () => {
     await desk.check(batch_id, author);
     expect((await said()).get(withdrawn)).toBe('destination_held');
     rig.owner.destinations = async () => ({ items: [] });
+  });
+
+  it.each([
+    ['crm-writer', 'erp', 'destination erp is not in the site file any more'],
+    ['notifier', 'lead/support/0f0f/lead_delivered', 'channel support is not in the site file any more'],
+    ['intake', 'unrouted', 'the lead has no route'],
+    ['intake', 'erp', 'destination erp is not in the site file any more'],
+    ['intake', 'crm', 'intake takes no approved items'],
+  ])('says of a letter of %s for %s what is in the way', async (service, destination, reason) => {
+    const id = await rig.dead();
+    await rig.sql('UPDATE dead_letter SET service = $1, destination = $2', [service, destination]);
+    const { batch_id } = await draft({ filter: { event_ids: [id] } });
+    expect((await desk.check(batch_id, author)).verdicts).toEqual({ not_replayable: 1 });
+    expect((await desk.items(batch_id, { after: 0, limit: 1 }, author)).items).toMatchObject([{ detail: reason }]);
   });
 
   it('names the batch that has an item already', async () => {

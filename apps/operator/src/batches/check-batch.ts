@@ -1,8 +1,9 @@
+import { unrouted } from '#contracts';
 import type { ReplayFacts } from '#delivery';
 import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { OwningService } from '../dead-letters/letter.js';
-import { replayTopicOf } from '../dead-letters/sources.js';
+import { missingFromSite, replayTopicOf } from '../dead-letters/sources.js';
 import type { Person } from '../people/person.js';
 import { type BatchRow, changeState, lockBatch, readBatchRow } from './batch-row.js';
 import { factsOf } from './facts.js';
@@ -119,7 +120,7 @@ async function judgePage(tools: BatchTools, page: readonly ListedItem[], { batch
       payload: (own && payloads.get(own.lead_ref)) ?? 'kept',
       found: found?.found,
     });
-    const verdict = judge(itemFactsOf(item, tools.site.policies), own, around);
+    const verdict = judge(itemFactsOf(item, tools.site), own, around);
     return found?.ref === undefined || verdict.verdict !== 'already_at_destination' ? verdict : { ...verdict, detail: found.ref };
   };
   const first = page.map(
@@ -133,13 +134,22 @@ async function judgePage(tools: BatchTools, page: readonly ListedItem[], { batch
   });
 }
 
-function itemFactsOf(item: ListedItem, policies: BatchTools['site']['policies']): ItemFacts {
+/** A record on a topic that nobody reads would look like an approval and be none. */
+function whyNotReplayable({ service, destination }: ListedItem, site: BatchTools['site']): string | undefined {
+  if (destination === unrouted) return 'the lead has no route';
+  const missing = missingFromSite(site, service, destination);
+  if (missing !== undefined) return `${missing} is not in the site file any more`;
+  return replayTopicOf(service, destination) === undefined ? `${service} takes no approved items` : undefined;
+}
+
+function itemFactsOf(item: ListedItem, site: BatchTools['site']): ItemFacts {
+  const { policies } = site;
   const policy = (item.policy === null ? undefined : policies[item.policy]) ?? policies.default;
   return {
     submittedAt: item.submitted_at ?? undefined,
     deadlineAt: item.deadline_at ?? undefined,
     hasRecord: item.has_record,
-    hasTopic: replayTopicOf(item.service, item.destination) !== undefined,
+    notReplayable: whyNotReplayable(item, site),
     otherBatch: item.other_batch ?? undefined,
     maxAgeMs: policy.maxAgeMs,
     frozen: {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reasonText } from '#delivery';
 import type { Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
@@ -9,7 +10,7 @@ import type { BatchState } from './machine/batch-state.js';
 import { batchRefusals } from './refusals.js';
 import type { BatchTools } from './tools.js';
 
-export const whyRequest = z.strictObject({ reason: z.string().trim().min(1).max(500) });
+export const whyRequest = z.strictObject({ reason: reasonText.min(1) });
 
 /** What a person does with a batch that was approved. */
 export type Command = 'pause' | 'resume' | 'stop';

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { longestDeadlineMs } from '#contracts';
+import { reasonText } from '#delivery';
 import { duration, type Sql } from '#runtime';
 import type { OwningService } from '../dead-letters/letter.js';
 import { inOrganizations, organizationsValue, type Person } from '../people/person.js';
@@ -29,12 +31,15 @@ export type Filter = z.infer<typeof filterSchema>;
 export const largestBatch = 100_000;
 const hourMs = 3_600_000;
 
+/** From the approval on. */
+export const deadline = duration.refine((ms) => ms >= 1_000 && ms <= longestDeadlineMs, {
+  params: { problem: 'is no useful deadline', fix: `Write 1s to ${longestDeadlineMs / hourMs}h` },
+});
+
 const caps = {
   max: z.number().int().min(1).max(largestBatch),
   /** From the approval on; the old deadline is kept beside it. */
-  new_deadline: duration.refine((ms) => ms >= 1_000 && ms <= 24 * hourMs, {
-    params: { problem: 'is no useful deadline', fix: 'Write 1s to 24h' },
-  }),
+  new_deadline: deadline,
   rate_per_s: z.number().int().min(1).max(1_000),
   /** Items under way at once. */
   concurrency: z.number().int().min(1).max(5_000),
@@ -59,7 +64,7 @@ export const draftRequest = z
     concurrency: caps.concurrency.default(50),
     max_duration: caps.max_duration.optional(),
     canary: caps.canary.optional(),
-    reason: z.string().trim().min(1).max(500),
+    reason: reasonText.min(1),
     destination: shortText.optional(),
   })
   .refine(({ select, filter }) => (select === undefined) !== (filter === undefined), {
@@ -76,7 +81,7 @@ export const editRequest = z
     concurrency: caps.concurrency.optional(),
     max_duration: caps.max_duration.optional(),
     canary: caps.canary.optional(),
-    reason: z.string().trim().min(1).max(500).optional(),
+    reason: reasonText.min(1).optional(),
     /** Leads whose items are taken out. */
     exclude_event_ids: z.array(z.uuid()).min(1).max(1_000).optional(),
   })

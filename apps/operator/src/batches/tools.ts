@@ -10,7 +10,7 @@ export interface BatchTools {
   owners: ReadonlyMap<string, Pick<OwnerApi, 'destinations' | 'histories'>>;
   replays: ReadonlyMap<string, ReplayOwner>;
   vault: Vault;
-  site: Pick<Site, 'policies' | 'destinations' | 'operator'>;
+  site: Pick<Site, 'policies' | 'destinations' | 'channels' | 'operator'>;
   /** Signs permits. */
   privateKey: JWK;
   relayWake: () => void;

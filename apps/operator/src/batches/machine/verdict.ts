@@ -28,9 +28,10 @@ export interface ItemFacts {
   submittedAt?: Date;
   /** Of the round that the letter tells of. */
   deadlineAt?: Date;
-  /** The record's bytes are here, and there is a topic for them. */
+  /** The record's bytes are here. */
   hasRecord: boolean;
-  hasTopic: boolean;
+  /** What keeps it from being sent at all, in words: there is no topic for it that somebody reads. */
+  notReplayable?: string;
   /** A batch that this delivery is in and that has not ended. */
   otherBatch?: string;
   /** By the lead's policy. */
@@ -54,16 +55,10 @@ export interface Around {
 
 /** Whether an item may be tried again, by what its delivery is at its owner now. Undefined facts: its owner does not know it. */
 export function judge(item: ItemFacts, delivery: ReplayFacts | undefined, around: Around): Verdict {
-  if (!item.hasTopic) return { verdict: 'not_replayable', detail: 'no_topic' };
+  if (item.notReplayable !== undefined) return { verdict: 'not_replayable', detail: item.notReplayable };
   if (item.otherBatch !== undefined) return { verdict: 'already_in_batch', detail: item.otherBatch };
   if (delivery === undefined) return { verdict: 'not_replayable', detail: 'unknown_delivery' };
-  return (
-    byState(delivery) ??
-    byLetter(item, delivery) ??
-    byPayload(around) ??
-    byRequest(item, delivery, around) ??
-    standing(item, delivery, around)
-  );
+  return byState(delivery) ?? byLetter(item, delivery) ?? byPayload(around) ?? byRequest(item, delivery, around) ?? standing(item, around);
 }
 
 function byState({ state }: ReplayFacts): Verdict | undefined {
@@ -110,7 +105,7 @@ function byRequest({ frozen }: ItemFacts, delivery: ReplayFacts, around: Around)
   return doubtful.length > 0 && forgotten && found !== 'none' ? { verdict: 'key_retention_passed' } : undefined;
 }
 
-function standing(item: ItemFacts, _delivery: ReplayFacts, { now, held }: Around): Verdict {
+function standing(item: ItemFacts, { now, held }: Around): Verdict {
   const ageMs = item.submittedAt === undefined ? 0 : now.getTime() - item.submittedAt.getTime();
   if (ageMs > item.maxAgeMs) return { verdict: 'expired_beyond_max_age' };
   return held ? { verdict: 'destination_held' } : { verdict: 'eligible' };
