@@ -1,3 +1,7 @@
+import { dropRefreshFunctionDdl, type FilterIndex, refreshFunctionDdl } from './bloom-filters.js';
+
+export const attemptFilters: FilterIndex = { table: 'attempt', index: 'attempt_find', pagesPerRange: 32 };
+
 /**
  * Additions to the tables of the delivery engine for people who look for a lead.
  *
@@ -12,8 +16,9 @@ CREATE INDEX attempt_find ON attempt USING brin (
   attempt_id uuid_bloom_ops (n_distinct_per_range = 1200, false_positive_rate = 0.001),
   trace_id text_bloom_ops (n_distinct_per_range = 1200, false_positive_rate = 0.001),
   destination_ref text_bloom_ops (n_distinct_per_range = 1200, false_positive_rate = 0.001)
-) WITH (pages_per_range = 32, autosummarize = on);
+) WITH (pages_per_range = ${attemptFilters.pagesPerRange}, autosummarize = on);
+${refreshFunctionDdl(attemptFilters)};
 `;
 
 /** Takes back {@link findDdl}. */
-export const findDdlDown = 'DROP INDEX attempt_find; ALTER TABLE delivery DROP COLUMN origin;';
+export const findDdlDown = `${dropRefreshFunctionDdl(attemptFilters)}; DROP INDEX attempt_find; ALTER TABLE delivery DROP COLUMN origin;`;

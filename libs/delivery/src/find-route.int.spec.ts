@@ -3,9 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { operationKey } from '#contracts';
 import { createLogger } from '#runtime';
 import { insertDelivery, openSweepRig, type RowOptions, type SweepRig, sweptTarget, verifierOf } from '../../../test/support/sweep-rig.js';
+import { FilterRefresh, filtersOnlySql } from './bloom-filters.js';
 import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
-import { filtersOnlySql, findRoute } from './find-route.js';
+import { attemptFilters } from './find-ddl.js';
+import { findRoute } from './find-route.js';
 import { historyRoute } from './history-route.js';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -70,6 +72,15 @@ describe('finding deliveries by what stands in their attempts', () => {
       return tx.sql<{ 'QUERY PLAN': string }>('spec.explain', `EXPLAIN SELECT FROM attempt WHERE attempt_id = '${attemptId}'`, []);
     });
     expect(plans.map((row) => row['QUERY PLAN']).join('\n')).toContain('attempt_find');
+    expect((await findRoute(rig.db)({ kind: 'attempt_id', value: attemptId })).items).toHaveLength(1);
+  });
+
+  it('still finds what is there after its filters were built anew, by the role of the service', async () => {
+    const id = await insertDelivery(rig.db);
+    const attemptId = await attempted(id);
+    const refresh = new FilterRefresh(attemptFilters);
+    await refresh.turn(rig.db);
+    await refresh.turn(rig.db);
     expect((await findRoute(rig.db)({ kind: 'attempt_id', value: attemptId })).items).toHaveLength(1);
   });
 

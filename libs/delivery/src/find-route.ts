@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '#runtime';
+import { filtersOnlySql } from './bloom-filters.js';
 
 export const findRequest = z.object({
   kind: z.enum(['attempt_id', 'trace_id', 'destination_ref']),
@@ -19,8 +20,6 @@ export interface FindAnswer {
 }
 
 const most = 50;
-/** The planner takes the filters for dearer than they are, and reads the whole table or primary key instead. */
-export const filtersOnlySql = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_indexscan', 'enable_indexonlyscan']) AS name`;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const columns: Readonly<Record<FindRequest['kind'], { column: string; type: string }>> = {

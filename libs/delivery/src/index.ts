@@ -7,6 +7,7 @@ export {
 } from './balance/balance-sources.js';
 export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
 export { takeBalance } from './balance/take-balance.js';
+export { dropRefreshFunctionDdl, type FilterIndex, FilterRefresh, filtersOnlySql, refreshFunctionDdl } from './bloom-filters.js';
 export { type Claim, createClaim } from './claims.js';
 export { type CommandAnswer, type CommandRequest, commandRequest } from './command-request.js';
 export {
@@ -37,7 +38,7 @@ export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';
 export { type ExpireAnswer, type ExpireRequest, expireRequest, expireRoute } from './expire-route.js';
 export { findDdl, findDdlDown } from './find-ddl.js';
-export { type FindAnswer, type FindRequest, type FoundDelivery, filtersOnlySql, findRequest, findRoute } from './find-route.js';
+export { type FindAnswer, type FindRequest, type FoundDelivery, findRequest, findRoute } from './find-route.js';
 export {
   type AttemptItem,
   type HistoryAnswer,

@@ -1,4 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { dropRefreshFunctionDdl, refreshFunctionDdl } from '#delivery';
+import { leadFilters } from '../search/lead-filters.js';
 
 /** Bloom filter of one column for each 64 pages of leads, which hold about 600. */
 const filter = 'n_distinct_per_range = 700, false_positive_rate = 0.001';
@@ -16,7 +18,8 @@ const statements = [
     lead_ref text_bloom_ops (${filter}),
     supersedes_ref text_bloom_ops (${filter}),
     substr(traceparent, 4, 32) text_bloom_ops (${filter})
-  ) with (pages_per_range = 64, autosummarize = on)`,
+  ) with (pages_per_range = ${leadFilters.pagesPerRange}, autosummarize = on)`,
+  refreshFunctionDdl(leadFilters),
 ];
 
 export class SearchLeads1764460800000 implements MigrationInterface {
@@ -25,6 +28,7 @@ export class SearchLeads1764460800000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query(dropRefreshFunctionDdl(leadFilters));
     await runner.query('drop index lead_find');
     await runner.query('alter table lead drop column email_key, drop column phone_key');
   }

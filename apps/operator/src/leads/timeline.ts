@@ -1,4 +1,4 @@
-import { type FailurePolicy, failurePolicies, parseNotificationName } from '#contracts';
+import { type CourseDelivery, type FailurePolicy, failurePolicies, type LeadCourse, operationKey, parseNotificationName } from '#contracts';
 import type { DestinationsAnswer, HistoryItem } from '#delivery';
 import type { Site } from '#runtime';
 import { type LeadRecords, organizationOf } from './lead-records.js';
@@ -51,20 +51,34 @@ export function toTimeline(records: LeadRecords, site: SiteNames): Timeline | un
 function deliveriesOf({ course, histories, destinations }: LeadRecords): TimelineDelivery[] {
   const live = [...histories].flatMap(([service, items]) => items.map((item) => liveDelivery(service, item, destinations)));
   const claimed = new Set(live.filter(({ service }) => service === 'crm-writer').map(({ destination }) => destination));
-  const heard = (course?.deliveries ?? []).filter(({ destination }) => !claimed.has(destination));
-  const unclaimed = heard.map(({ destination, state, class: failure, code, generation, operations, as_of }): TimelineDelivery => {
-    const delivery = { destination, state, class: failure, code };
-    return {
-      service: 'crm-writer',
-      ...delivery,
-      as_of,
-      deadline_at: course?.deadline_at ?? undefined,
-      generation,
-      why: whyThen({ ...delivery, blocked: blockedBy(destinations, destination) }),
-      operations: operations.map((operation) => ({ ...operation, operation_key: '', attempts: 0 })),
-    };
-  });
-  return [...unclaimed, ...live];
+  if (course === undefined) return live;
+  const heard = course.deliveries.filter(({ destination }) => !claimed.has(destination));
+  return [...heard.map((delivery) => heardDelivery(course, delivery, destinations)), ...live];
+}
+
+function heardDelivery(
+  { event_id, deadline_at }: LeadCourse,
+  { destination, state, class: failure, code, generation, operations, as_of, claimed_at }: CourseDelivery,
+  destinations: DestinationsAnswer['items'],
+): TimelineDelivery {
+  // What ended without ever having been claimed ended at intake.
+  const own = state !== 'accepted' && claimed_at === undefined;
+  return {
+    service: own ? 'intake' : 'crm-writer',
+    destination,
+    state,
+    class: failure,
+    code,
+    as_of,
+    deadline_at: deadline_at ?? undefined,
+    generation,
+    why: whyThen({ destination, state, class: failure, code, blocked: blockedBy(destinations, destination) }),
+    operations: operations.map((operation) => ({
+      ...operation,
+      operation_key: operationKey(event_id, destination, operation.kind, generation),
+      attempts: 0,
+    })),
+  };
 }
 
 function liveDelivery(service: string, item: HistoryItem, destinations: DestinationsAnswer['items']): TimelineDelivery {

@@ -2,6 +2,13 @@ import { CreateOperator1764374400000 } from './1764374400000-create-operator.js'
 import { PeopleAndAudit1764460800000 } from './1764460800000-people-and-audit.js';
 import { Batches1764460800001 } from './1764460800001-batches.js';
 import { Queues1764460800002 } from './1764460800002-queues.js';
+import { Reveals1764460800004 } from './1764460800004-reveals.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
-export const migrations = [CreateOperator1764374400000, PeopleAndAudit1764460800000, Batches1764460800001, Queues1764460800002];
+export const migrations = [
+  CreateOperator1764374400000,
+  PeopleAndAudit1764460800000,
+  Batches1764460800001,
+  Queues1764460800002,
+  Reveals1764460800004,
+];

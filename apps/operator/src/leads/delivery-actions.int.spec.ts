@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { operationKey } from '#contracts';
+import { newEventId } from '#runtime';
+import { type LeadsRig, openLeadsRig } from '../../test/leads-rig.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
+
+let rig: LeadsRig;
+beforeAll(async () => {
+  rig = await openLeadsRig();
+});
+afterAll(() => rig.close());
+beforeEach(() => rig.clear());
+
+describe('an action on one delivery', () => {
+  const act = (eventId: string, word: string, body: object, who = 'operator') => rig.ask(who, `leads/${eventId}/deliveries/${word}`, body);
+
+  it('goes to the owner in the name of the person and stands in the audit with what came of it', async () => {
+    const lead = rig.known();
+    const key = operationKey(lead.event_id, 'crm', 'lead');
+    const finding = { kind: 'found', ref: 'C-9' };
+    expect(await act(lead.event_id, 'lookup', { destination: 'crm', operation_key: key })).toMatchObject({
+      status: 200,
+      body: { applied: true },
+    });
+    expect(await act(lead.event_id, 'evidence', { destination: 'crm', operation_key: key, finding, reason: 'seen there' })).toMatchObject({
+      status: 200,
+    });
+    expect(await act(lead.event_id, 'discard', { destination: 'crm', reason: 'spam', evidence: 'ticket 7' })).toMatchObject({
+      status: 200,
+    });
+    const name = { event_id: lead.event_id, destination: 'crm', by: 'operator-person' };
+    expect(rig.writer.commands).toEqual([
+      { ...name, command: 'lookup', operation_key: key },
+      { ...name, command: 'evidence', operation_key: key, finding, reason: 'seen there' },
+      { ...name, command: 'discard', reason: 'spam', evidence: 'ticket 7' },
+    ]);
+    expect(await rig.audited('delivery.discard', lead.event_id)).toMatchObject([
+      { person: 'operator-person', organization: 'demo', subject: { reason: 'spam' } },
+    ]);
+    expect(await rig.audited('delivery.discard.answer', lead.event_id)).toMatchObject([{ subject: { applied: true, state: 'discarded' } }]);
+    expect(rig.notifier.commands).toEqual([]);
+  });
+
+  it('that does not fit is refused with the reason', async () => {
+    const lead = rig.known();
+    const answer = jest.spyOn(rig.writer, 'command');
+    const lookup = { destination: 'crm', operation_key: operationKey(lead.event_id, 'crm', 'lead') };
+    answer.mockResolvedValueOnce({ applied: false, reason: 'not_in_this_state', state: 'dead' });
+    expect(await act(lead.event_id, 'lookup', lookup)).toMatchObject({ status: 409, body: { state: 'dead', detail: expect.any(String) } });
+    answer.mockResolvedValueOnce({ applied: false, reason: 'unknown_delivery' });
+    expect(await act(lead.event_id, 'lookup', lookup)).toMatchObject({ status: 404 });
+  });
+
+  it('needs the permission, the lead and a reason', async () => {
+    const lead = rig.known();
+    const discard = { destination: 'crm', reason: 'spam' };
+    for (const who of ['viewer', 'approver']) expect(await act(lead.event_id, 'discard', discard, who)).toMatchObject({ status: 403 });
+    expect(await act(lead.event_id, 'discard', discard, 'operator@other')).toMatchObject({ status: 404 });
+    expect(await act(newEventId(), 'discard', discard)).toMatchObject({ status: 404 });
+    expect(await act(lead.event_id, 'discard', { destination: 'crm' })).toMatchObject({ status: 422 });
+    expect(await act(lead.event_id, 'discard', { ...discard, service: 'intake' })).toMatchObject({ status: 422 });
+    expect(rig.writer.commands).toEqual([]);
+  });
+});
