@@ -1,6 +1,6 @@
 // A browser for specs: the system's Chromium, driven by Playwright. Whatever the page says on its console as an error fails the spec.
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const candidates = [
@@ -50,8 +50,6 @@ export async function signIn(page: Page, token: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Console' }).waitFor();
 }
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 interface AxeResults {
   passes: unknown[];
   violations: { id: string; impact: string | null; help: string; nodes: { target: unknown; failureSummary?: string }[] }[];
@@ -59,7 +57,7 @@ interface AxeResults {
 
 /** Serious and critical findings of axe on the page as it is, one line each. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource);
+  await page.evaluate(axe.source);
   const { passes, violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
   if (passes.length === 0) throw new Error('axe looked at nothing');
   return violations

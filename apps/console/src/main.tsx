@@ -1,6 +1,10 @@
 import { createRoot } from 'react-dom/client';
 import { App } from './app.js';
 import { applyTheme } from './shell/theme.js';
+import '@fontsource/ibm-plex-mono/latin-400.css';
+import '@fontsource/ibm-plex-sans/latin-400.css';
+import '@fontsource/ibm-plex-sans/latin-500.css';
+import '@fontsource/ibm-plex-sans/latin-600.css';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/frame.css';

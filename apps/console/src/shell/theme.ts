@@ -13,7 +13,7 @@ system.addEventListener('change', tell);
 
 const isTheme = (value: string | null): value is Theme => (themes as readonly (string | null)[]).includes(value);
 
-export function chosenTheme(): Theme {
+function chosenTheme(): Theme {
   const kept = localStorage.getItem(key);
   return isTheme(kept) ? kept : 'system';
 }
