@@ -2,6 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { dlqTopic, groups, type LeadAccepted, LeadAcceptedEvent, replayTopic, retryTiers, retryTopic, topics } from '#contracts';
 import {
+  CallTimes,
   type Contacts,
   createContacts,
   createDestinationControl,
@@ -89,7 +90,8 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const storage = await openStorage(env);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
-  const served = configs.map((config) => serve(context, config, { storage, keyed }));
+  const callTimes = new CallTimes({ db, logger });
+  const served = configs.map((config) => serve(context, config, { storage, keyed, callTimes }));
   const known = knownStates(new Map(served.map(({ config, control }) => [config.name, control])));
 
   const strategy = messagingStrategy(context, { kafka, storage, served: configs });
@@ -117,7 +119,7 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const verified = verifiedTargets(served, swept);
   const byName = { target: (name: string) => swept.get(name), verified: (name: string) => verified.get(name) };
   serveDeliveries(server, { db, ...byName, onChange, relayWake, telemetry: context.telemetry, logger });
-  const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange });
+  const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange, callTimes });
   await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();
   upkeep.start();
@@ -149,9 +151,10 @@ async function closeConsumers(app: Pick<INestApplicationContext, 'close'>, door:
 function serve(
   { env, site, logger }: Context,
   config: DestinationConfig,
-  { storage, keyed }: { storage: Storage; keyed: ReturnType<typeof hmacs> },
+  { storage, keyed, callTimes }: { storage: Storage; keyed: ReturnType<typeof hmacs>; callTimes: CallTimes },
 ): Served {
-  const connector = createConnector({ name: config.name, config, secretsDir: env.LD_SECRETS_DIR, hmacs: keyed });
+  const onTime = callTimes.of(config.name);
+  const connector = createConnector({ name: config.name, config, secretsDir: env.LD_SECRETS_DIR, hmacs: keyed, onTime });
   const target = new DestinationTarget({ config, policies: site.policies, connector, codec: storage.codec });
   const control = createDestinationControl({
     db: storage.db,
@@ -245,6 +248,7 @@ interface Rows {
   verified: (name: string) => VerifiedTarget | undefined;
   relayWake: () => void;
   onChange: (after: StoredDelivery) => void;
+  callTimes: CallTimes;
 }
 
 function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, served, ...rows }: Rows): Upkeep {

@@ -20,6 +20,7 @@ import { unreadSince } from './reannounce/backlog.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
 import { serveSearch } from './search/search-routes.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
+import { serveTestLeads } from './test-leads/test-lead-route.js';
 import { serveReveal } from './vault/reveal-routes.js';
 import { serveRewrap } from './vault/rewrap-route.js';
 import { serveVault } from './vault/vault-route.js';
@@ -75,6 +76,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
   });
   serveVault(server, { ...storage, logger });
   serveVaultStates(server, storage);
+  serveTestLeads(server, tools);
   serveRewrap(server, storage);
   serveBalance(server, storage);
   serveSearch(server, { ...storage, site });

@@ -1,7 +1,7 @@
 import type { INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { groups, LeadResolvedEvent, replayTopic, retryTiers, topics } from '#contracts';
-import { createUpkeep, openReplays, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
+import { CallTimes, createUpkeep, openReplays, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
 import {
   databaseReadiness,
@@ -22,6 +22,7 @@ import { notifierDlq, notifierWakeTopic, openDesks } from './open-desks.js';
 import { Silence } from './silence.js';
 import { openStorage, type Storage } from './storage.js';
 import { sweptNotification } from './swept-notification.js';
+import { timedChannels } from './timed-channels.js';
 
 type Context = ServiceContext<typeof notifierEnv>;
 
@@ -40,7 +41,9 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
   const replays = openReplays({ operatorUrl: env.INTERNAL_URLS.operator, token: tokens.notifier ?? '', secretsDir, logger });
 
   const strategy = messagingStrategy(context, kafka, storage);
-  const opened = openDesks(context, { storage, relay, channels, strategy, replays: replays.gate });
+  const callTimes = new CallTimes({ db, logger });
+  const timed = timedChannels(channels, callTimes);
+  const opened = openDesks(context, { storage, relay, channels: timed, strategy, replays: replays.gate });
   const module = notifierModule(opened.desks, new Silence({ site, channels, logger }));
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({ kafka, destinations: Object.keys(site.destinations), groups: [group], begin: () => app.listen(), logger });
@@ -51,7 +54,7 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
     readiness: [databaseReadiness(db), relay.readiness, opened.known.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  const upkeep = keepUp(context, { storage, relay, channels, server });
+  const upkeep = keepUp(context, { storage, relay, channels, server, callTimes });
   await relay.start();
   await opened.startControls();
   upkeep.start();
@@ -99,10 +102,14 @@ interface UpkeepParts {
   relay: Relay;
   channels: ReadonlyMap<string, OpenChannel>;
   server: InternalServer;
+  callTimes: CallTimes;
 }
 
 /** Serves the deliveries to other services, and keeps those moving that no record moves. */
-function keepUp({ env, site, logger, telemetry }: Context, { storage: { db, codec }, relay, channels, server }: UpkeepParts): Upkeep {
+function keepUp(
+  { env, site, logger, telemetry }: Context,
+  { storage: { db, codec }, relay, channels, server, callTimes }: UpkeepParts,
+): Upkeep {
   const topics = { wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
   const target = (name: string) => sweptNotification(name, { ...topics, site, channels, codec, leaseMs: env.LEASE_MS });
   const relayWake = (): void => relay.wake();
@@ -118,6 +125,7 @@ function keepUp({ env, site, logger, telemetry }: Context, { storage: { db, code
     onLeaseExpired: ({ destination, state }) => {
       if (state === 'uncertain') countNotification(destination, 'uncertain');
     },
+    callTimes,
     relayWake,
     telemetry,
     logger,

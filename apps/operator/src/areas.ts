@@ -4,13 +4,14 @@ import { batchArea } from './batches/batch-area.js';
 import { lettersArea } from './dead-letters/letters.controller.js';
 import { noticesArea } from './dead-letters/notices/notices-area.js';
 import { deskArea } from './desk.js';
+import { destinationsArea } from './destinations/destinations.controller.js';
 import { peopleArea } from './http/me.controller.js';
 import { leadsArea } from './leads/leads.controller.js';
 import { openApiArea } from './openapi/openapi.controller.js';
 import { overviewArea } from './overview/overview.controller.js';
 
 /** All of the operator's surface. */
-const open: readonly OpenArea[] = [peopleArea, auditArea, deskArea, lettersArea, noticesArea, overviewArea, batchArea, leadsArea];
+const open: readonly OpenArea[] = [peopleArea, auditArea, deskArea, destinationsArea, lettersArea, noticesArea, overviewArea, batchArea, leadsArea];
 
 /** Opens every area, in this order, and describes their doors. Rejects with what the first of them rejects with. */
 export async function openAreas(tools: AreaTools): Promise<Area[]> {

@@ -8,6 +8,17 @@ export {
 export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
 export { takeBalance } from './balance/take-balance.js';
 export { dropRefreshFunctionDdl, type FilterIndex, FilterRefresh, filtersOnlySql, refreshFunctionDdl } from './bloom-filters.js';
+export {
+  type CallPhase,
+  CallTimes,
+  callTimesDdl,
+  callTimesDdlDown,
+  type DestinationFigures,
+  type DestinationFiguresAnswer,
+  type HourFigures,
+  type OnCallTime,
+  type Percentiles,
+} from './call-times/index.js';
 export { type Claim, createClaim } from './claims.js';
 export { type CommandAnswer, type CommandRequest, commandRequest } from './command-request.js';
 export {
@@ -33,6 +44,8 @@ export {
   type KnownStates,
   knownStates,
   type Mode,
+  type QuotaBucket,
+  quotaBucketOf,
 } from './destination/index.js';
 export { DeliveryEngine } from './engine.js';
 export type { DeliveryEngineOptions, GroupControl } from './engine-options.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database, InternalServer, Logger, Telemetry } from '#runtime';
+import { destinationFiguresRequest, destinationFiguresRoute } from './call-times/index.js';
 import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
 import { destinationsRequest, destinationsRoute } from './destination/index.js';
@@ -35,6 +36,8 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   const readers = ['intake', 'reconciler', 'operator'];
   server.route('/internal/v1/deliveries:state', { callers: readers, body: statesRequest }, statesRoute(db));
   server.route('/internal/v1/destinations:state', { callers: readers, body: destinationsRequest }, destinationsRoute(db));
+  const figures = destinationFiguresRoute({ db, nameOf: (destination) => options.target(destination)?.name ?? destination });
+  server.route('/internal/v1/destinations:figures', { callers: ['operator'], body: destinationFiguresRequest }, figures);
   server.route('/internal/v1/deliveries:history', { callers: ['operator'], body: historyRequest }, historyRoute(db));
   server.route('/internal/v1/deliveries:find', { callers: ['operator'], body: findRequest }, findRoute(db));
   server.route('/internal/v1/deliveries:unresolved', { callers: ['operator'], body: unresolvedRequest }, unresolvedRoute(db));

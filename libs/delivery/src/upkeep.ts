@@ -1,6 +1,7 @@
 import type { DeliveryState } from '#contracts';
 import type { OutboxRow } from '#messaging';
 import type { Database, Logger, Telemetry } from '#runtime';
+import type { CallTimes } from './call-times/index.js';
 import { Purge } from './purge.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import { Sweeper } from './sweeper.js';
@@ -18,6 +19,8 @@ export interface UpkeepOptions {
   onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
   /** A delivery was changed without a claim. Told once that is committed. */
   onChange?(after: StoredDelivery): void;
+  /** Of the calls that this process makes. */
+  callTimes?: CallTimes;
   relayWake: () => void;
   telemetry: Telemetry;
   logger: Logger;
@@ -27,7 +30,7 @@ export interface UpkeepOptions {
   longestLookupMs?: number;
 }
 
-/** What keeps rows moving that no record moves: sweeper, verifier and purge of one service's process. */
+/** What one service's process does beside its records: sweeper, verifier, purge, and writing how long calls took. */
 export interface Upkeep {
   start(): void;
   stop(): Promise<void>;
@@ -37,7 +40,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   const sweeper = new Sweeper({ ...options, everyMs: options.sweepMs });
   const verifier = new Verifier({ ...options, target: options.verified });
   const purge = new Purge({ db: options.db, logger: options.logger });
-  const parts = [sweeper, verifier, purge];
+  const { callTimes } = options;
+  const parts = [sweeper, verifier, purge, ...(callTimes === undefined ? [] : [callTimes])];
   return {
     start: () => {
       for (const part of parts) part.start();

@@ -1,5 +1,6 @@
 import { CreateNotifier1764374400000 } from './1764374400000-create-notifier.js';
 import { FindDeliveries1764460800000 } from './1764460800000-find-deliveries.js';
+import { CallTimes1764460800005 } from './1764460800005-call-times.js';
 
 /** The tables of notifier, in order. Run by `leadctl migrate` in notifier's own schema. */
-export const migrations = [CreateNotifier1764374400000, FindDeliveries1764460800000];
+export const migrations = [CreateNotifier1764374400000, FindDeliveries1764460800000, CallTimes1764460800005];

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { z } from 'zod';
 import type { Access } from '../http/permit.js';
-import { roles, rolesWith } from '../people/permissions.js';
+import { type Role, roles, rolesWith } from '../people/permissions.js';
 import { fieldsOf, type JsonSchema, schemaOf } from './json-schema.js';
 import { type DeclaredRoute, routesOf } from './routes-of.js';
 
@@ -31,10 +31,10 @@ export interface Operation {
   operationId: string;
   summary: string;
   tags: string[];
-  /** Permission, `signed_in` or `public`. */
+  /** Permission, several of which one is enough, `signed_in` or `public`. */
   'x-permission': Access;
-  /** Roles that have it. Some routes ask for more than the permission: the answer 403 says what. */
-  'x-roles': readonly string[];
+  /** Roles that have it. */
+  'x-roles': readonly Role[];
   security?: object[];
   parameters?: object[];
   requestBody?: { required: boolean; content: Record<string, { schema: object }> };
@@ -65,7 +65,7 @@ export function openApi(controllers: readonly Type[]): OpenApi {
 }
 
 const intro =
-  'Find any lead, see why it is where it is, and recover it. `x-permission` is what an operation needs; who lacks it gets 403. What belongs to an organization that a person may not see is not there.';
+  'Find any lead, see why it is where it is, and recover it. `x-permission` is what an operation needs (one of them, where it is a list); who lacks it gets 403. What belongs to an organization that a person may not see is not there.';
 const bearer = 'A token of operator-tokens.json, or a JWT of the configured issuer.';
 
 type Declared = DeclaredRoute & Required<Pick<DeclaredRoute, 'access' | 'shape'>>;
@@ -91,12 +91,19 @@ function operation(route: Declared, schemas: Record<string, JsonSchema>): Operat
     summary: shape.summary,
     tags: [tagOf(route.path)],
     'x-permission': access,
-    'x-roles': access === 'public' || access === 'signed_in' ? roles : rolesWith(access),
+    'x-roles': rolesFor(access),
     ...(access === 'public' && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && { requestBody: body }),
     responses: { [route.status]: success(shape, refer), ...refusals(route) },
   };
+}
+
+/** The roles of the people who may call a route. */
+export function rolesFor(access: Access): Role[] {
+  if (access === 'public' || access === 'signed_in') return [...roles];
+  const needed = typeof access === 'string' ? [access] : access;
+  return roles.filter((role) => needed.some((permission) => rolesWith(permission).includes(role)));
 }
 
 function success({ response, produces }: Declared['shape'], refer: (suffix: string, schema: z.ZodType, io: 'output') => object): object {

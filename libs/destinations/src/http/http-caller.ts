@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { OnCallTime } from '#delivery';
 
 export interface HttpCallerOptions {
   /** Base URL; its path is put before each call's. */
@@ -10,6 +11,8 @@ export interface HttpCallerOptions {
   connections: number;
   /** What an answer's body may hold; default 64 KiB. The rest is not read. */
   maxAnswerBytes?: number;
+  /** Told how long calls took: `total` of every one that left this process, answered or not. */
+  onTime?: OnCallTime;
 }
 
 export interface HttpCall {
@@ -63,19 +66,22 @@ export class HttpCaller {
   readonly #origin: string;
   readonly #prefix: string;
   readonly #maxAnswerBytes: number;
+  readonly #onTime: OnCallTime;
 
-  constructor({ baseUrl, connectTimeoutMs, connections, maxAnswerBytes = 65_536 }: HttpCallerOptions) {
+  constructor({ baseUrl, connectTimeoutMs, connections, maxAnswerBytes = 65_536, onTime = () => undefined }: HttpCallerOptions) {
     const { origin, pathname } = new URL(baseUrl);
     this.#origin = origin;
     this.#prefix = pathname.replace(/\/+$/, '');
     this.#maxAnswerBytes = maxAnswerBytes;
+    this.#onTime = onTime;
+    const connect = markingConnector(connectTimeoutMs, onTime);
     // The call's own limit covers headers and body; undici's are coarser.
-    this.#pool = new Pool(origin, { connections, connect: markingConnector(connectTimeoutMs), headersTimeout: 0, bodyTimeout: 0 });
+    this.#pool = new Pool(origin, { connections, connect, headersTimeout: 0, bodyTimeout: 0 });
   }
 
   call({ method, path, headers, body, timeoutMs }: HttpCall): Promise<HttpResult> {
     return new Promise((resolve) => {
-      const handler = new CallHandler({ resolve, timeoutMs, maxAnswerBytes: this.#maxAnswerBytes });
+      const handler = new CallHandler({ resolve, timeoutMs, maxAnswerBytes: this.#maxAnswerBytes, onTime: this.#onTime });
       try {
         this.#pool.dispatch({ origin: this.#origin, path: this.#prefix + path, method, headers, body }, handler);
       } catch (error) {
@@ -94,15 +100,18 @@ export class HttpCaller {
  * undici's connector with every failure marked as such, whatever its code: DNS, refused, unreachable, TLS, timeout. Its own timer is a second
  * late at times, so that one of ours goes before it.
  */
-function markingConnector(timeout: number): buildConnector.connector {
+function markingConnector(timeout: number, onTime: OnCallTime): buildConnector.connector {
   const connect = buildConnector({ timeout });
   return (options, callback) => {
+    const startedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const settled: buildConnector.Callback = (...result) => {
       clearTimeout(timer);
       const [error] = result;
-      if (error === null) callback(...result);
-      else callback(new NotConnected(codeOf(error)), null);
+      if (error === null) {
+        onTime('connect', performance.now() - startedAt);
+        callback(...result);
+      } else callback(new NotConnected(codeOf(error)), null);
     };
     // Not in its types: undici gives the socket back.
     const socket: unknown = connect(options, settled);
@@ -123,12 +132,15 @@ interface HandlerOptions {
   resolve: (result: HttpResult) => void;
   timeoutMs: number;
   maxAnswerBytes: number;
+  onTime: OnCallTime;
 }
 
 class CallHandler implements Dispatcher.DispatchHandler {
   readonly #options: HandlerOptions;
   readonly #timer: NodeJS.Timeout;
+  readonly #startedAt = performance.now();
   #controller?: Dispatcher.DispatchController;
+  #writtenAt = 0;
   #status = 0;
   #headers: Headers = {};
   #chunks: Buffer[] = [];
@@ -143,12 +155,14 @@ class CallHandler implements Dispatcher.DispatchHandler {
   /** The request is about to be written to a connection. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#writtenAt = performance.now();
     if (this.#done) controller.abort(new Timeout());
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
     this.#status = status;
     this.#headers = headers;
+    this.#options.onTime('first_byte', performance.now() - this.#writtenAt);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -184,6 +198,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
     if (this.#done) return;
     this.#done = true;
     clearTimeout(this.#timer);
+    if (result.kind !== 'not_sent') this.#options.onTime('total', performance.now() - this.#startedAt);
     this.#options.resolve(result);
   }
 }

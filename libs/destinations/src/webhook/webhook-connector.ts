@@ -1,5 +1,5 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import type { KnownContact, LookupResult, Outcome } from '#delivery';
+import type { KnownContact, LookupResult, OnCallTime, Outcome } from '#delivery';
 import { ConfigError, type DestinationConfig, type Hmacs } from '#runtime';
 import type { Connector, ConnectorCapabilities, LookupQuery, OperationCall } from '../connector.js';
 import { HttpCaller, type HttpResult } from '../http/http-caller.js';
@@ -15,6 +15,8 @@ export interface WebhookOptions {
   secret: string;
   /** Keyed hashes that tell whether a request is the same without keeping it. */
   hmacs: Pick<Hmacs, 'ref'>;
+  /** Told how long writes took. */
+  onTime?: OnCallTime;
 }
 
 /** Lookups and checks have connections of their own: they get through while every write hangs, and hold up none. */
@@ -53,13 +55,13 @@ export class WebhookConnector implements Connector {
   readonly #writer: HttpCaller;
   readonly #reader: HttpCaller;
 
-  constructor({ name, config, secret, hmacs }: WebhookOptions) {
+  constructor({ name, config, secret, hmacs, onTime }: WebhookOptions) {
     checkLookups(name, config.lookup);
     this.name = name;
     this.#config = config;
     this.#signer = createSigner(secret);
     this.#hmacs = hmacs;
-    this.#writer = new HttpCaller({ ...config, connections: config.concurrency });
+    this.#writer = new HttpCaller({ ...config, connections: config.concurrency, onTime });
     this.#reader = new HttpCaller({ ...config, connections: readConnections });
     const { check } = config;
     if (check !== undefined) this.check = () => this.#check(check);

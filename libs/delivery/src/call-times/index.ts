@@ -1,0 +1,10 @@
+export type { Percentiles } from './buckets.js';
+export { type CallPhase, CallTimes, type CallTimesOptions, type OnCallTime } from './call-times.js';
+export { callTimesDdl, callTimesDdlDown } from './ddl.js';
+export {
+  type DestinationFigures,
+  type DestinationFiguresAnswer,
+  destinationFiguresRequest,
+  destinationFiguresRoute,
+  type HourFigures,
+} from './destination-figures.js';
