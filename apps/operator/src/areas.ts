@@ -7,11 +7,12 @@ import { deskArea } from './desk.js';
 import { destinationsArea } from './destinations/destinations.controller.js';
 import { peopleArea } from './http/me.controller.js';
 import { leadsArea } from './leads/leads.controller.js';
+import { liveArea } from './live/live.controller.js';
 import { openApiArea } from './openapi/openapi.controller.js';
 import { overviewArea } from './overview/overview.controller.js';
 
 /** All of the operator's surface. */
-const open: readonly OpenArea[] = [peopleArea, auditArea, deskArea, destinationsArea, lettersArea, noticesArea, overviewArea, batchArea, leadsArea];
+const open: readonly OpenArea[] = [peopleArea, auditArea, deskArea, destinationsArea, lettersArea, noticesArea, overviewArea, batchArea, leadsArea, liveArea];
 
 /** Opens every area, in this order, and describes their doors. Rejects with what the first of them rejects with. */
 export async function openAreas(tools: AreaTools): Promise<Area[]> {

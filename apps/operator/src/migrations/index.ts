@@ -3,6 +3,7 @@ import { PeopleAndAudit1764460800000 } from './1764460800000-people-and-audit.js
 import { Batches1764460800001 } from './1764460800001-batches.js';
 import { Queues1764460800002 } from './1764460800002-queues.js';
 import { Reveals1764460800004 } from './1764460800004-reveals.js';
+import { Live1764460800005 } from './1764460800005-live.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   Batches1764460800001,
   Queues1764460800002,
   Reveals1764460800004,
+  Live1764460800005,
 ];
