@@ -76,10 +76,17 @@ describe('operator on real servers', () => {
   let url: string;
   let internal: string;
   let personKey: string;
+  /** By role. */
+  const keys: Record<string, string> = {};
 
   beforeAll(async () => {
     execFileSync(process.execPath, ['deploy/make-secrets.mjs', secretsDir]);
-    const people = JSON.parse(readFileSync(join(secretsDir, 'operator-tokens.json'), 'utf8')) as { token: string; subject: string }[];
+    const people = JSON.parse(readFileSync(join(secretsDir, 'operator-tokens.json'), 'utf8')) as {
+      token: string;
+      subject: string;
+      roles: string[];
+    }[];
+    for (const { token, roles } of people) keys[String(roles[0])] = token;
     personKey = people.find(({ subject }) => subject === 'ada')?.token ?? '';
     const tokens = loadInternalTokens(secretsDir);
     database = await testDatabase('operator');
@@ -214,6 +221,24 @@ describe('operator on real servers', () => {
       json: { approver: 'ada', policy: 'single_operator', counts: { succeeded: 1 }, canary: { verified: 1 } },
     });
     await operator.close();
+
+    // Whoever is on duty may stop it, also who may only ask or only approve; somebody who only looks may not.
+    const batch = `/v1/batches/${String(approval.json.batch_id)}`;
+    expect(await ask(`${batch}/stop`, {}, keys.viewer)).toMatchObject({
+      status: 403,
+      json: { type: 'urn:lead-delivery:problem:forbidden' },
+    });
+    for (const role of ['operator', 'approver']) {
+      expect(await ask(`${batch}/stop`, {}, keys[role])).toMatchObject({
+        status: 409,
+        json: { type: 'urn:lead-delivery:problem:batch-ended' },
+      });
+    }
+    expect(await ask('/v1/batches', { filter: { destination: crm }, reason: 'mended' }, keys.approver)).toMatchObject({ status: 403 });
+    expect(await ask(`${batch}/resume`, {}, keys.operator)).toMatchObject({ status: 403 });
+    const csv = await fetch(`${url}${batch}/items.csv`, { headers: { authorization: `Bearer ${keys.viewer}` } });
+    expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect((await csv.text()).split('\r\n')[1]).toContain(`,${crm},demo,eligible,succeeded,`);
   });
 
   it('finds a dead letter that never came by its topic', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, StatementFailed, type Tx } from '#runtime';
+import { duration, metrics, StatementFailed, type Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
 import { type BatchRow, changeState, lockBatch } from './batch-row.js';
@@ -63,6 +63,7 @@ export async function approveBatch(
       const other = await takenByOthers(db, batchId);
       throw other === undefined ? error : batchRefusals.otherBatch(other.batch_id, other.count);
     });
+  metrics.replayItems.inc({ outcome: 'approved' }, approved.approved);
   logger.info({ batch_id: batchId, count: approved.approved, rows: approved.skipped, policy: approved.policy }, 'Replay batch approved');
   return approved;
 }

@@ -107,10 +107,23 @@ UPDATE replay_batch b SET state = $2, paused_from = $3, why = $4, why_detail = $
   canary_vouched_by = CASE WHEN $8 = 'resume' AND b.why IN ('canary_unverified', 'canary_no_lookup') THEN $7 ELSE b.canary_vouched_by END
 WHERE b.batch_id = $1`;
 
-/** What has not been sent never is; what has been is followed to its end. */
+/** Items that one statement lets go of: stopping must not wait for a hundred thousand. */
+const leavePage = 5_000;
+
 const leaveSql = `
 UPDATE replay_item SET state = $2, closed_at = clock_now(), detail = $3
-WHERE batch_id = $1 AND (state = 'listed' OR (state = 'open' AND sent_at IS NULL))`;
+WHERE item_id IN (SELECT item_id FROM replay_item WHERE batch_id = $1 AND state = 'open' AND sent_at IS NULL LIMIT ${leavePage})
+RETURNING item_id`;
+
+/**
+ * Of a batch that has ended: what has not been sent never is, and is free for others. A page of it; the runner does the rest. True when
+ * there may be more.
+ */
+export async function leaveItems(tx: Sql, batchId: string, { state, why }: { state: BatchState; why?: string }): Promise<boolean> {
+  if (state !== 'stopped' && state !== 'expired') return false;
+  const outcome = state === 'stopped' ? 'stopped' : 'not_applied';
+  return (await tx.sql('operator.leave_items', leaveSql, [batchId, outcome, why ?? null])).length === leavePage;
+}
 
 /** Takes a locked batch one step on and gives its new state. Throws the refusal that the step is. */
 export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, detail }: Change): Promise<BatchState> {
@@ -119,8 +132,6 @@ export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, det
   const { state, pausedFrom } = step.standing;
   const values = [batch.batch_id, state, pausedFrom ?? null, why ?? null, detail ?? null, hasEnded(state), by ?? null, event];
   await tx.sql('operator.change_batch', changeSql, values);
-  if (state === 'stopped' || state === 'expired') {
-    await tx.sql('operator.leave_items', leaveSql, [batch.batch_id, state === 'stopped' ? 'stopped' : 'not_applied', why ?? null]);
-  }
+  await leaveItems(tx, batch.batch_id, { state, why });
   return state;
 }

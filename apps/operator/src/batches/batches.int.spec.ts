@@ -601,17 +601,27 @@ describe('the export', () => {
 });
 
 describe('the audit', () => {
+  const audited = (batchId: string) =>
+    rig.sql<{ person: string; action: string }>("SELECT person, action FROM audit WHERE subject->>'batch_id' = $1 ORDER BY audit_id", [
+      batchId,
+    ]);
+
   it('holds every decision about a batch with the subject who took it', async () => {
     await many(1);
     const batchId = await approved();
     await desk.command('pause', { batchId, person: author, reason: 'look' });
     await desk.command('resume', { batchId, person: approver });
     await desk.command('stop', { batchId, person: author, reason: 'enough' });
-    const entries = await rig.sql<{ person: string; action: string }>(
-      "SELECT person, action FROM audit WHERE subject->>'batch_id' = $1 ORDER BY audit_id",
-      [batchId],
+    const itself = await approved();
+    startRunner();
+    await until(itself, 'finished');
+    expect(await audited(itself)).toEqual(
+      ['draft', 'check', 'approve', 'begin', 'canary_passed', 'finish'].map((event, index) => ({
+        action: `batch.${event}`,
+        person: ['author', 'author', 'approver'][index] ?? 'runner',
+      })),
     );
-    expect(entries).toEqual([
+    expect(await audited(batchId)).toEqual([
       { person: 'author', action: 'batch.draft' },
       { person: 'author', action: 'batch.check' },
       { person: 'approver', action: 'batch.approve' },

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DestinationsAnswer } from '#delivery';
-import { type BatchRow, type Change } from '../batch-row.js';
+import { audit } from '../../audit/audit.js';
+import { type BatchRow, type Change, leaveItems } from '../batch-row.js';
 import { hasExpired } from '../command-batch.js';
 import { destinationsOf, isHeld } from '../held-destinations.js';
 import { hasEnded } from '../machine/batch-state.js';
@@ -85,10 +86,11 @@ export class BatchRun {
   /** One look at everything but what is due by the clock. */
   private async look(batch: BatchRow): Promise<Next> {
     const { tools } = this.options;
+    const more = await leaveItems(tools.db, batch.batch_id, { state: batch.state, why: batch.why ?? undefined });
     const round = await followItems(tools, batch);
     if (hasEnded(batch.state) || batch.state === 'paused') {
       this.schedule = undefined;
-      return round.outstanding === round.ended ? 'done' : 'go_on';
+      return round.outstanding === round.ended && !more ? 'done' : 'go_on';
     }
     if (hasExpired(batch))
       return this.change(
@@ -196,7 +198,13 @@ export class BatchRun {
 
   private async change(batch: BatchRow, change: Change): Promise<Next> {
     const { tools, runner, batchId } = this.options;
-    const state = await tools.db.transaction((tx) => step(tx, { batchId, runner, from: batch.state }, { by: 'runner', ...change }));
+    const state = await tools.db.transaction(async (tx) => {
+      const after = await step(tx, { batchId, runner, from: batch.state }, { by: 'runner', ...change });
+      const { event, why, detail } = change;
+      const subject = { batch_id: batchId, why, detail };
+      if (after !== undefined) await audit(tx, { caller: 'runner', person: 'runner', action: `batch.${event}`, subject });
+      return after;
+    });
     if (state === undefined) return 'go_on';
     this.schedule = undefined;
     this.firstLookAt = undefined;
