@@ -184,15 +184,13 @@ describe('the console, at an operator that is not real', () => {
   });
 
   it('says when it is live, and asks by itself when it is not', async () => {
-    const page = await as('operator-token-01', '/destinations');
+    const page = await as('operator-token-01', '/batches');
     await page.getByText('Live', { exact: true }).waitFor();
     fake.cutLive();
     await page.getByText('Asking every 5 s').waitFor();
-    const before = fake.asked.filter((line) => line === 'GET /v1/destinations').length;
-    const [crm] = fake.state.destinations;
-    if (crm) Object.assign(crm, { mode: 'held', hold: { by: 'ada', reason: 'Their window' } });
-    await page.getByText('Their window').waitFor();
-    expect(fake.asked.filter((line) => line === 'GET /v1/destinations').length).toBeGreaterThan(before);
+    await page.getByText('No batches yet').waitFor();
+    const { batch_id: id } = fake.state.draft('ada', { filter: {} });
+    await page.getByRole('link', { name: `${id.slice(0, 8)}…${id.slice(-4)}` }).waitFor();
   });
 
   it('holds and releases a destination with a reason', async () => {

@@ -87,7 +87,7 @@ function reads(app: FastifyInstance, state: FakeState): void {
     left_out: 0,
   }));
   app.get('/v1/dead-letters/:id/notes', () => ({ items: state.notes }));
-  app.get('/v1/destinations', () => ({ items: state.destinations }));
+  app.get('/v1/destinations', () => ({ items: state.destinations, unavailable: [] }));
   app.get('/v1/audit', () => ({ items: [...state.audit].reverse() }));
   app.get('/v1/audit/verify', () => ({ ok: true, checked: state.audit.length, unsealed: 0, head: null, exported: null, findings: [] }));
   app.get('/v1/erasures', () => ({ items: [state.erasure] }));
@@ -119,7 +119,9 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
       if (one)
         Object.assign(
           one,
-          mode === 'hold' ? { mode: 'held', hold: { by: 'olga', reason: request.body.reason } } : { mode: 'normal', hold: null },
+          mode === 'hold'
+            ? { mode: 'blocked', hold: { by: 'olga', reason: request.body.reason, since: new Date().toISOString() } }
+            : { mode: 'flowing', hold: undefined },
         );
       note(request, `destination.${mode}`, { destination: request.params.name, reason: request.body.reason });
       changed('destinations');

@@ -216,33 +216,35 @@ const timeline = (): Timeline => ({
 });
 
 function destinations(): DestinationState[] {
+  const count = 400;
   const latency = {
-    connect: { p50: 2, p95: 5, p99: 9 },
-    first_byte: { p50: 60, p95: 180, p99: 1_700 },
-    total: { p50: 66, p95: 210, p99: 1_820 },
+    connect: { p50: 2, p95: 5, p99: 9, count },
+    first_byte: { p50: 60, p95: 180, p99: 1_700, count },
+    total: { p50: 66, p95: 210, p99: 1_820, count },
+    by_hour: series(24, hour, (index) => ({ p50: 60 + index, p95: 200 + index * 3, p99: 900 + index * 30, count })),
   };
-  const common = { service: 'crm-writer', reason: null, hold: null, open_until: null, cool_downs: 0, concurrency: 16, latency };
+  const common = { service: 'crm-writer', configured: true, cool_downs: 0, concurrency: 16, latency, test: { possible: true } };
+  const timeouts = { connect_ms: 1_000, total_ms: 2_000, lookup_ms: 2_000 };
   return [
     {
       ...common,
       destination: 'sandbox-crm',
-      mode: 'normal',
+      mode: 'flowing',
       breaker: 'closed',
-      quota: { limit: 100, left: 82 },
-      timeouts: { connect_ms: 1_000, first_byte_ms: 2_000, total_ms: 2_000 },
-      backlog: { waiting: 12, held: 0, oldest_at: ago(9 * minute) },
+      quota: { requests: 100, per_ms: minute, limit: 100, left: 82 },
+      timeouts,
+      backlog: { waiting: 12, held: 0, uncertain: 1, oldest_at: ago(9 * minute) },
       drain: { left: 12, rate_per_s: 4, eta_s: 3, total: 40 },
     },
     {
       ...common,
       destination: 'sandbox-marketing',
-      mode: 'held',
-      reason: 'auth',
+      mode: 'blocked',
+      reason: 'hold',
       hold: { by: 'olga', reason: 'Their key is being changed', since: ago(hour) },
       breaker: 'open',
-      quota: null,
-      timeouts: { connect_ms: 1_000, total_ms: 2_000 },
-      backlog: { waiting: 0, held: 3, oldest_at: ago(hour) },
+      timeouts,
+      backlog: { waiting: 0, held: 3, uncertain: 0, oldest_at: ago(hour) },
     },
   ];
 }

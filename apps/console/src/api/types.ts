@@ -2,6 +2,7 @@
 import type { Batch } from './batch-types.js';
 
 export type { Batch, BatchFilter, BatchItem, DraftRequest } from './batch-types.js';
+export type * from './destination-types.js';
 export type * from './lead-types.js';
 
 export const permissions = ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure'] as const;
@@ -153,34 +154,6 @@ export interface Overview {
   time_to_write: WritePoint[];
   work_by_owner: { owner: string; open: number; overdue: number; oldest_age_ms?: number | null }[];
   recent_batches: Batch[];
-}
-
-export interface Percentiles {
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-}
-
-export interface DestinationState {
-  service: string;
-  destination: string;
-  mode: string;
-  reason?: string | null;
-  hold?: { by?: string | null; reason?: string | null; since?: string | null } | null;
-  open_until?: string | null;
-  cool_downs?: number | null;
-  breaker?: string | Record<string, unknown> | null;
-  quota?: { limit: number; left: number; resets_at?: string | null } | null;
-  concurrency?: number | null;
-  timeouts?: Record<string, number | null> | null;
-  latency?: {
-    connect?: Percentiles | null;
-    first_byte?: Percentiles | null;
-    total?: Percentiles | null;
-    by_hour?: ({ at: string } & Percentiles)[];
-  } | null;
-  backlog?: { waiting: number; held: number; oldest_at?: string | null } | null;
-  drain?: { left: number; rate_per_s: number; eta_s: number | null; total?: number } | null;
 }
 
 export interface ErasureSummary {

@@ -13,7 +13,6 @@ const tones: Readonly<Record<string, Tone>> = {
   finished: 'ok',
   done: 'ok',
   closed: 'ok',
-  open: 'dead',
   will_send: 'ok',
   eligible: 'ok',
   ok: 'ok',
@@ -28,6 +27,8 @@ const tones: Readonly<Record<string, Tone>> = {
   pending: 'wait',
   accepted: 'wait',
   in_flight: 'wait',
+  flowing: 'ok',
+  blocked: 'held',
   probing: 'held',
   ramping: 'held',
   held: 'held',
@@ -40,7 +41,6 @@ const tones: Readonly<Record<string, Tone>> = {
   stopped: 'dead',
   expired: 'late',
   throttled: 'held',
-  blocked: 'held',
 };
 
 export const toneOf = (state: string): Tone => tones[state] ?? 'quiet';

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from 'react-router';
 import { get } from '../../api/client.js';
+import { pollEveryMs } from '../../api/live.js';
 import type { Batch } from '../../api/types.js';
 import { Answer } from '../../parts/answer.js';
 import { Chip, Id, Panel, Progress, ScreenHead } from '../../parts/small.js';
@@ -10,6 +11,9 @@ import { BatchActions } from './batch-actions.js';
 import { BatchItems } from './batch-items.js';
 import { aboutOf } from './batch-table.js';
 
+/** A batch under way changes with every item. */
+const movingEveryMs = 2_000;
+const moving = ['approved', 'canary', 'running'];
 const steps = ['draft', 'checked', 'approved', 'canary', 'running', 'finished'];
 const stepWords: Readonly<Record<string, string>> = { draft: 'drafted', checked: 'dry run', canary: 'canary', running: 'running' };
 
@@ -18,6 +22,7 @@ export function BatchScreen() {
   const query = useQuery({
     queryKey: ['batches', batchId],
     queryFn: ({ signal }) => get<Batch>(`batches/${encodeURIComponent(batchId)}`, {}, signal),
+    refetchInterval: ({ state: { data } }) => (moving.includes(data?.state ?? '') ? movingEveryMs : pollEveryMs),
   });
   return (
     <div className="screen">

@@ -22,7 +22,7 @@ const words = {
   },
 } as const;
 
-export function DestinationActions({ state: { destination, service, mode, hold } }: { state: DestinationState }) {
+export function DestinationActions({ state: { destination, service, mode, hold, test: testing } }: { state: DestinationState }) {
   const navigate = useNavigate();
   const [open, setOpen] = useState<keyof typeof words>();
   const path = `destinations/${encodeURIComponent(destination)}`;
@@ -40,18 +40,17 @@ export function DestinationActions({ state: { destination, service, mode, hold }
     done: 'A test lead is on its way. It reaches no manager.',
     stale,
   });
-  const held = Boolean(hold) || mode === 'held' || mode === 'hold';
   return (
     <div className="row">
-      <Act needs="configure" busy={test.isPending} onPress={() => test.mutate()}>
+      <Act needs="configure" refused={testing.possible ? undefined : testing.why_not} busy={test.isPending} onPress={() => test.mutate()}>
         Send a test lead
       </Act>
-      <Act needs="configure" refused={held ? 'It is held already' : undefined} onPress={() => setOpen('hold')}>
+      <Act needs="configure" refused={hold === undefined ? undefined : 'It is held already'} onPress={() => setOpen('hold')}>
         Hold …
       </Act>
       <Act
         needs="configure"
-        refused={mode === 'open' || mode === 'closed' || (mode === 'normal' && !held) ? 'Nothing holds it' : undefined}
+        refused={hold === undefined && mode === 'flowing' ? 'Nothing holds it' : undefined}
         onPress={() => setOpen('release')}
       >
         Release …

@@ -2,19 +2,21 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { useLocation } from 'react-router';
 import { get } from '../../api/client.js';
-import type { DestinationState } from '../../api/types.js';
+import { pollEveryMs } from '../../api/live.js';
+import type { DestinationList, DestinationState } from '../../api/types.js';
 import { Answer } from '../../parts/answer.js';
 import { Chip, Panel, Progress, ScreenHead, Teach } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { duration, number, plain } from '../../parts/words.js';
 import { DestinationActions } from './destination-actions.js';
-import { Latency } from './latency.js';
+import { Latency, LatencyByHour } from './latency.js';
 
 export function DestinationsScreen() {
   const { hash } = useLocation();
   const query = useQuery({
     queryKey: ['destinations'],
-    queryFn: ({ signal }) => get<{ items: DestinationState[] }>('destinations', {}, signal),
+    queryFn: ({ signal }) => get<DestinationList>('destinations', {}, signal),
+    refetchInterval: pollEveryMs,
   });
   const loaded = query.data !== undefined;
   useEffect(() => {
@@ -27,15 +29,22 @@ export function DestinationsScreen() {
         about="Each protects itself: after failures it is given a rest, then tried with one call. A person's hold stays until a person releases it."
       />
       <Answer query={query}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Teach title="The site file names no destination">
-              <p>Add one there; docs/connecting-a-crm.md shows how.</p>
-            </Teach>
-          ) : (
-            items.map((state) => <Destination key={`${state.service}/${state.destination}`} state={state} />)
-          )
-        }
+        {({ items, unavailable }) => (
+          <>
+            {(unavailable ?? []).length > 0 && (
+              <p className="notice tone-dead" role="status">
+                {unavailable.join(' and ')} does not answer: its destinations are unknown now, and deliveries there stand still.
+              </p>
+            )}
+            {items.length === 0 ? (
+              <Teach title="The site file names no destination">
+                <p>Add one there; docs/connecting-a-crm.md shows how.</p>
+              </Teach>
+            ) : (
+              items.map((state) => <Destination key={`${state.service}/${state.destination}`} state={state} />)
+            )}
+          </>
+        )}
       </Answer>
     </div>
   );
@@ -58,6 +67,7 @@ function Destination({ state }: { state: DestinationState }) {
             <Standing state={state} />
             <Latency state={state} />
           </div>
+          <LatencyByHour hours={state.latency.by_hour} />
           {state.drain && <Drain drain={state.drain} />}
         </div>
       </Panel>
@@ -65,17 +75,25 @@ function Destination({ state }: { state: DestinationState }) {
   );
 }
 
-function Reason({ state: { reason, hold, open_until } }: { state: DestinationState }) {
-  if (!reason && !hold && !open_until) return null;
+const reasons: Readonly<Record<string, string>> = {
+  failing: 'It fails, so it is given a rest',
+  throttled: 'It asked for less',
+  auth: 'It refuses our credentials: mend them, then release it',
+  hold: 'It is held',
+};
+
+function Reason({ state: { reason, hold, open_until, configured } }: { state: DestinationState }) {
+  if (!configured) return <p className="notice tone-held">The site file does not name it any more. What waits for it can be discarded.</p>;
+  if (reason === undefined && hold === undefined) return null;
   return (
     <p className="notice tone-held">
-      {hold ? `Held${hold.by ? ` by ${hold.by}` : ''}${hold.reason ? `: ${hold.reason}` : ''}` : plain(reason ?? 'It rests')}
-      {hold?.since && (
+      {hold === undefined ? reasons[reason ?? ''] : `Held by ${hold.by}: ${hold.reason}`}
+      {hold !== undefined && (
         <>
           , since <Ago at={hold.since} />
         </>
       )}
-      {open_until && (
+      {open_until !== undefined && (
         <>
           . Tried again <Ago at={open_until} />
         </>
@@ -85,28 +103,28 @@ function Reason({ state: { reason, hold, open_until } }: { state: DestinationSta
 }
 
 function Standing({ state }: { state: DestinationState }) {
-  const { backlog, quota, breaker } = state;
+  const { backlog, quota, breaker, cool_downs: rests } = state;
   return (
     <dl className="facts">
       <dt>Waiting</dt>
-      <dd>{number(backlog?.waiting)}</dd>
+      <dd>{number(backlog.waiting)}</dd>
       <dt>Held</dt>
-      <dd>{number(backlog?.held)}</dd>
+      <dd>{number(backlog.held)}</dd>
+      <dt>Uncertain</dt>
+      <dd>{number(backlog.uncertain)}</dd>
       <dt>Oldest</dt>
-      <dd>{backlog?.oldest_at ? <Ago at={backlog.oldest_at} /> : 'nothing waits'}</dd>
+      <dd>{backlog.oldest_at === undefined ? 'nothing waits' : <Ago at={backlog.oldest_at} />}</dd>
       <dt>Breaker</dt>
       <dd>
-        {typeof breaker === 'string'
-          ? plain(breaker)
-          : breaker
-            ? Object.entries(breaker)
-                .map(([name, value]) => `${plain(name)} ${String(value)}`)
-                .join(', ')
-            : '–'}
-        {state.cool_downs ? `, rested ${state.cool_downs} times` : ''}
+        {plain(breaker)}
+        {rests > 0 && `, ${rests} rests in a row`}
       </dd>
       <dt>Quota</dt>
-      <dd>{quota ? `${number(quota.left)} of ${number(quota.limit)} left` : 'none set'}</dd>
+      <dd>
+        {quota === undefined
+          ? 'none set'
+          : `${number(quota.left)} of ${number(quota.limit)} left; ${number(quota.requests)} in ${duration(quota.per_ms)}`}
+      </dd>
       <dt>At once</dt>
       <dd>{number(state.concurrency)}</dd>
     </dl>
@@ -117,7 +135,7 @@ function Drain({ drain }: { drain: NonNullable<DestinationState['drain']> }) {
   const { left, rate_per_s: rate, eta_s: eta, total } = drain;
   return (
     <div className="stack">
-      {total !== undefined && total > 0 && <Progress share={1 - left / total} label="Drain of what waited" />}
+      {total > 0 && <Progress share={1 - left / total} label="Drain of what waited" />}
       <p>
         Draining: {number(left)} left at {number(rate)} per second{eta !== null && `, done in about ${duration(eta * 1_000)}`}
       </p>

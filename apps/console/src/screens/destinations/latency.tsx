@@ -1,7 +1,12 @@
 import type { DestinationState, Percentiles } from '../../api/types.js';
+import { Chart } from '../../parts/chart.js';
 import { duration, sentence } from '../../parts/words.js';
 
-const phases = ['connect', 'first_byte', 'total'] as const;
+const phases = [
+  ['connect', 'connect_ms'],
+  ['first_byte', 'total_ms'],
+  ['total', 'total_ms'],
+] as const;
 
 /** What was measured, beside what is waited for: a timeout below the slowest calls makes uncertain leads. */
 export function Latency({ state: { latency, timeouts } }: { state: DestinationState }) {
@@ -27,8 +32,8 @@ export function Latency({ state: { latency, timeouts } }: { state: DestinationSt
           </tr>
         </thead>
         <tbody>
-          {phases.map((phase) => (
-            <Phase key={phase} phase={phase} measured={latency?.[phase]} limitMs={timeouts?.[`${phase}_ms`]} />
+          {phases.map(([phase, limit]) => (
+            <Phase key={phase} phase={phase} measured={latency[phase]} limitMs={timeouts?.[limit]} />
           ))}
         </tbody>
       </table>
@@ -38,8 +43,8 @@ export function Latency({ state: { latency, timeouts } }: { state: DestinationSt
 
 interface PhaseProps {
   phase: string;
-  measured: Percentiles | null | undefined;
-  limitMs: number | null | undefined;
+  measured: Percentiles | undefined;
+  limitMs: number | undefined;
 }
 
 /** From this share of the timeout on, the slowest calls are close to being given up. */
@@ -58,5 +63,26 @@ function Phase({ phase, measured, limitMs }: PhaseProps) {
       </td>
       <td className="num">{duration(limitMs)}</td>
     </tr>
+  );
+}
+
+/** How long whole calls took, hour by hour. */
+export function LatencyByHour({ hours }: { hours: DestinationState['latency']['by_hour'] }) {
+  if (hours.length < 2) return null;
+  return (
+    <details>
+      <summary>Whole calls by hour</summary>
+      <Chart
+        title="Whole calls"
+        at={hours.map(({ at }) => at)}
+        write={duration}
+        empty="Nothing was measured"
+        series={[
+          { name: 'half', tone: 'ok', values: hours.map(({ p50 }) => p50) },
+          { name: '95 %', tone: 'held', values: hours.map(({ p95 }) => p95) },
+          { name: '99 %', tone: 'dead', values: hours.map(({ p99 }) => p99) },
+        ]}
+      />
+    </details>
   );
 }

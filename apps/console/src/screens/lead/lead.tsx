@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
 import { get } from '../../api/client.js';
+import { pollEveryMs } from '../../api/live.js';
 import type { Timeline } from '../../api/types.js';
 import { Answer } from '../../parts/answer.js';
 import { Chip, Id, Panel, ScreenHead } from '../../parts/small.js';
@@ -17,6 +18,7 @@ export function LeadScreen() {
   const query = useQuery({
     queryKey: ['lead', eventId],
     queryFn: ({ signal }) => get<Timeline>(`leads/${encodeURIComponent(eventId)}`, {}, signal),
+    refetchInterval: pollEveryMs,
   });
   return (
     <div className="screen">

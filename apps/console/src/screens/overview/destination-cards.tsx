@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { get } from '../../api/client.js';
-import type { DestinationState, Overview } from '../../api/types.js';
+import type { DestinationList, DestinationState, Overview } from '../../api/types.js';
 import { Chip } from '../../parts/small.js';
 import { duration, number, plain, toneOf } from '../../parts/words.js';
 
@@ -15,7 +15,7 @@ const queueOf: Readonly<Record<string, string>> = { uncertain: 'uncertain', dead
 export function DestinationCards({ overview }: { overview: Overview }) {
   const states = useQuery({
     queryKey: ['destinations'],
-    queryFn: ({ signal }) => get<{ items: DestinationState[] }>('destinations', {}, signal),
+    queryFn: ({ signal }) => get<DestinationList>('destinations', {}, signal),
   });
   const names = [
     ...new Set([

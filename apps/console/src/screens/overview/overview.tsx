@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { get } from '../../api/client.js';
+import { pollEveryMs } from '../../api/live.js';
 import type { Overview } from '../../api/types.js';
 import { Answer } from '../../parts/answer.js';
 import { Panel, ScreenHead } from '../../parts/small.js';
@@ -12,7 +13,11 @@ import { DestinationCards } from './destination-cards.js';
 import { OverviewCharts } from './overview-charts.js';
 
 export function OverviewScreen() {
-  const query = useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('overview', {}, signal) });
+  const query = useQuery({
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => get<Overview>('overview', {}, signal),
+    refetchInterval: 3 * pollEveryMs,
+  });
   return (
     <div className="screen">
       <ScreenHead
