@@ -22,7 +22,7 @@ interface Depth {
 
 const sql = `
 SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE destination END AS destination, class, count(*) AS open,
-  coalesce(extract(epoch FROM clock_now() - min(coalesce(submitted_at, first_seen_at, dead_at))), 0)::float8 AS submitted_seconds,
+  coalesce(extract(epoch FROM clock_now() - min(age_from)), 0)::float8 AS submitted_seconds,
   coalesce(extract(epoch FROM clock_now() - min(dead_at)), 0)::float8 AS dead_seconds,
   count(*) FILTER (WHERE respond_by < clock_now()) AS overdue
 FROM dead_letter WHERE state = 'open' AND NOT test GROUP BY 1, 2`;

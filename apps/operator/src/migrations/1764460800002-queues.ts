@@ -26,7 +26,7 @@ CREATE INDEX dead_letter_open_class ON dead_letter (class, age_from, dead_letter
 CREATE INDEX dead_letter_open_destination ON dead_letter (destination, age_from, dead_letter_id) WHERE state = 'open';
 CREATE INDEX dead_letter_open_organization ON dead_letter (organization, age_from, dead_letter_id) WHERE state = 'open';
 CREATE INDEX dead_letter_open_group ON dead_letter (group_key, dead_at, dead_letter_id)
-  INCLUDE (respond_by, organization, class, destination, code, schema_id, owner, disposition, assignee, event_id) WHERE state = 'open';
+  INCLUDE (respond_by, organization, class, destination, code, schema_id, owner, disposition, assignee, event_id, test, age_from) WHERE state = 'open';
 CREATE INDEX dead_letter_lead_ref ON dead_letter (lead_ref);
 CREATE TABLE letter_note (
   note_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -91,6 +91,20 @@ describe('a site file', () => {
     expect(site.owners.ada).toEqual({ id: 'ada', name: 'Sales duty' });
   });
 
+  it('says who is told of dead letters and how often, on channels that there are', () => {
+    const owners = 'owners: { ada: { name: Sales duty }, integration: { name: Integration, channel: sales } }';
+    const text = good.replace(
+      'owners: { ada: { name: Sales duty } }',
+      `${owners}\noperator: { console_url: "https://leads.example.test/" }`,
+    );
+    const site = parseSite(text, env);
+    expect(site.owners.integration).toEqual({ id: 'integration', name: 'Integration', channel: 'sales' });
+    expect(site.operator).toMatchObject({ consoleUrl: 'https://leads.example.test', noticeWindowMs: 300_000 });
+    expect(problemsOf(text.replace('channel: sales', 'channel: night'))).toMatchObject([
+      { path: 'owners.integration.channel', problem: 'names something that does not exist' },
+    ]);
+  });
+
   it('gives a destination the times, limits and rules that nobody set', () => {
     const { destinations } = parseSite(good, env);
     expect(destinations['sandbox-marketing']).toMatchObject({

@@ -37,7 +37,7 @@ WITH taken AS (
   WHERE EXISTS (SELECT FROM dead_letter d WHERE d.dead_letter_id = t.dead_letter_id AND d.state = 'open') GROUP BY class, destination
 )
 INSERT INTO owner_notice (notice_id, owner, test, channel, state, letters, counts, respond_by, created_at, due_at)
-SELECT $3, $1, $2, $4, 'waiting', sum(count), jsonb_agg(jsonb_build_object('class', class, 'destination', destination, 'count', count)),
+SELECT $3::uuid, $1, $2, $4::text, 'waiting', sum(count), jsonb_agg(jsonb_build_object('class', class, 'destination', destination, 'count', count)),
   min(respond_by), clock_now(), clock_now()
 FROM counted HAVING sum(count) > 0 RETURNING notice_id`;
 const forgetSql = 'DELETE FROM untold_letter WHERE owner = $1 AND test = $2';
