@@ -28,6 +28,8 @@ const tickMs = 25;
 const followMs = 200;
 /** Before another try while a part does not answer. The lease outlives it. */
 const awayMs = 1_000;
+/** Well within a lease. */
+const renewMs = 1_500;
 /** Between two looks at a canary that was not found. */
 const lookAgainMs = 1_000;
 /** For a search that lags behind: at least so long is a canary looked for. */
@@ -61,6 +63,8 @@ export class BatchRun {
   /** Until the batch has ended with all its items, or is another runner's. Never rejects. */
   async run(): Promise<void> {
     const { tools, batchId, runner, signal } = this.options;
+    // A look at slow destinations may take longer than a lease.
+    const alive = setInterval(() => void renewLease(tools.db, batchId, runner).catch(() => undefined), renewMs);
     for (let next: Next = 'go_on'; next === 'go_on' && !signal.aborted; await pause(tickMs, signal)) {
       next = await this.turn().catch(async (err: unknown): Promise<Next> => {
         tools.logger.warn({ err, batch_id: batchId }, 'A replay batch waits: a part that it needs does not answer');
@@ -68,6 +72,7 @@ export class BatchRun {
         return 'go_on';
       });
     }
+    clearInterval(alive);
     await giveBack(tools.db, batchId, runner).catch(() => undefined);
   }
 
@@ -92,11 +97,13 @@ export class BatchRun {
       this.schedule = undefined;
       return round.outstanding === round.ended && !more ? 'done' : 'go_on';
     }
-    if (hasExpired(batch))
-      return this.change(
-        batch,
-        batch.began_at === null ? { event: 'expire', why: 'approval_expired' } : { event: 'stop', why: 'deadline_passed' },
-      );
+    if (hasExpired(batch)) {
+      const late = {
+        event: batch.began_at === null ? 'expire' : 'stop',
+        why: batch.began_at === null ? 'approval_expired' : 'deadline_passed',
+      } as const;
+      return this.change(batch, late);
+    }
     const states = await destinationsOf(tools.owners);
     const names = await this.namesOf(batch);
     // While a destination fails or throttles, what is sent would only wait there.
