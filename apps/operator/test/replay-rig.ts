@@ -20,7 +20,7 @@ import { deadLetterHeaders, deadRecord, historyOf, leadAccepted, PretendOwner, s
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
 const asJwk = (key: typeof privateKey): JWK => ({ ...(key.export({ format: 'jwk' }) as JWK), kid: 'p1' });
 
-export const topic = 'lead.accepted.crm-writer.crm.dlq';
+const topic = 'lead.accepted.crm-writer.crm.dlq';
 export const replayOf = 'lead.accepted.crm-writer.crm.replay';
 const sources = deadLetterSources(['crm']);
 
@@ -171,7 +171,7 @@ export interface ReplayRig {
   clear(): Promise<void>;
 }
 
-export const crmConfig = {
+const crmConfig = {
   name: 'crm',
   nativeIdempotency: true,
   keyRetentionMs: 86_400_000,

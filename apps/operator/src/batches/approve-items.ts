@@ -11,7 +11,7 @@ import { batchRefusals, isRefused } from './refusals.js';
 import type { BatchTools } from './tools.js';
 
 /** Where one person works alone, a batch is small enough to be looked through. */
-export const largestAlone = 50;
+const largestAlone = 50;
 
 export const approveRequest = z.strictObject({
   approver: z.string().trim().min(1).max(100),
@@ -23,7 +23,7 @@ export const approveRequest = z.strictObject({
 });
 export type ApproveRequest = z.infer<typeof approveRequest>;
 
-export const approvedItem = z.object({
+const approvedItem = z.object({
   event_id: z.uuid(),
   destination: z.string(),
   /** `approved`, or the verdict that kept it from that. */

@@ -30,7 +30,7 @@ export function batchArea(given: AreaTools): Area {
 }
 
 /** Owners that were given no client own nothing that can be replayed. */
-export function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools {
+function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools {
   const owning = [...clients].filter(([name]) => owners.has(name));
   const intake = clients.get('intake');
   return {

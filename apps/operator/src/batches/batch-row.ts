@@ -58,7 +58,7 @@ const lockSql = `SELECT ${batchColumns} FROM replay_batch b WHERE b.batch_id = $
 const readSql = `SELECT ${batchColumns} FROM replay_batch b WHERE b.batch_id = $1`;
 
 /** Whether a person may see a batch: every lead of it must be of an organization that they may see. */
-export function mayReadBatch({ organizations }: Pick<Person, 'organizations'>, batch: Pick<BatchRow, 'organizations'>): boolean {
+function mayReadBatch({ organizations }: Pick<Person, 'organizations'>, batch: Pick<BatchRow, 'organizations'>): boolean {
   return organizations === '*' || batch.organizations.every((one) => organizations.includes(one));
 }
 

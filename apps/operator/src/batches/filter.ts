@@ -28,7 +28,7 @@ export const filterSchema = z
   });
 export type Filter = z.infer<typeof filterSchema>;
 
-export const largestBatch = 100_000;
+const largestBatch = 100_000;
 const hourMs = 3_600_000;
 
 /** From the approval on. */

@@ -46,7 +46,7 @@ export interface SendOptions {
 }
 
 /** Rows of one transaction at most. */
-export const sendPage = 200;
+const sendPage = 200;
 
 /**
  * Sends the next items of a batch, `most` at most: that they are sent and their records in the outbox is one transaction, which holds only
