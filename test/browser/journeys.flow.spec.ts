@@ -181,6 +181,24 @@ describe('the console on a running instance', () => {
     expect(await axeFindings(audit)).toEqual([]);
   });
 
+  it('corrects a lead at its destination once another person approves it, without a second record', async () => {
+    const [eventId = ''] = await submit(1, 'correct');
+    await untilAll([eventId], 'delivered');
+    const page = await as('operator', `/leads/${eventId}`);
+    await page.getByRole('button', { name: 'Correct …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Deliver it to').selectOption('sandbox-crm');
+    await dialog.getByLabel('Name').fill('Zenobia Quillfeather the Elder');
+    await confirm(page, 'Draft the correction', 'Misspelt on the form');
+    await page.waitForURL(/\/corrections\//);
+    expect(await page.getByRole('button', { name: 'Approve' }).getAttribute('aria-disabled')).toBe('true');
+    const other = await as('approver', new URL(page.url()).pathname);
+    await other.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('done', { exact: true }).waitFor();
+    expect(await stack.sandbox.leads(eventId)).toHaveLength(1);
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
   it('has no serious finding of axe on the other screens', async () => {
     const page = await as('admin');
     const findings: string[] = [];

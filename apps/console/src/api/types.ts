@@ -183,15 +183,23 @@ export interface Erasure extends ErasureSummary {
 
 export interface Correction {
   correction_id: string;
-  hash: string;
+  /** draft, approved, sent, done, failed or expired. */
   state: string;
-  event_id?: string | null;
-  destination?: string | null;
-  author?: string | null;
-  approver?: string | null;
-  reason?: string | null;
+  event_id: string;
+  destination: string;
+  revision: number;
   /** Names of what changes; never the values. */
-  fields?: string[];
+  fields: string[];
+  operations: { operation_key: string; kind: string; step: 'change' | 'keep' | 'create'; found: boolean; ref?: string }[];
+  hash: string;
+  author: string;
+  approver: string | null;
+  reason: string;
+  created_at: string;
+  expires_at: string;
+  ended_at: string | null;
+  class: string | null;
+  code: string | null;
 }
 
 export interface AuditEntry {

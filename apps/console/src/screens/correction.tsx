@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
 import { get, post } from '../api/client.js';
+import { pollEveryMs } from '../api/live.js';
 import { useMe } from '../api/me.js';
 import type { Correction } from '../api/types.js';
 import { Act } from '../parts/act.js';
 import { Answer } from '../parts/answer.js';
 import { Chip, Id, Panel, ScreenHead } from '../parts/small.js';
 import { useChange } from '../parts/use-change.js';
+import { When } from '../parts/when.js';
 
 /** A drafted correction. Its author sends the address of this screen to whoever approves it. */
 export function CorrectionScreen() {
@@ -14,6 +16,7 @@ export function CorrectionScreen() {
   const query = useQuery({
     queryKey: ['corrections', correctionId],
     queryFn: ({ signal }) => get<Correction>(`corrections/${encodeURIComponent(correctionId)}`, {}, signal),
+    refetchInterval: pollEveryMs,
   });
   return (
     <div className="screen">
@@ -42,26 +45,44 @@ function Approve({ correction }: { correction: Correction }) {
   );
 }
 
-function Facts({ correction: { state, event_id, destination, author, approver, reason, fields } }: { correction: Correction }) {
+const stepWords = {
+  change: 'is changed there',
+  keep: 'is there already, nothing of it changes',
+  create: 'is not there yet and is made',
+} as const;
+
+function Facts({ correction }: { correction: Correction }) {
+  const { state, event_id, destination, fields, operations, author, approver, reason } = correction;
   return (
     <Panel>
       <dl className="facts inside">
         <dt>State</dt>
         <dd>
-          <Chip state={state} />
+          <Chip state={state} /> {[correction.class, correction.code].filter(Boolean).join(' · ')}
         </dd>
         <dt>Lead</dt>
-        <dd>{event_id ? <Link to={`/leads/${event_id}`}>{event_id}</Link> : '–'}</dd>
-        <dt>Destination</dt>
-        <dd>{destination ?? '–'}</dd>
+        <dd>
+          <Link to={`/leads/${event_id}`}>{event_id}</Link>, revision {correction.revision}
+        </dd>
         <dt>Changes</dt>
-        <dd>{fields?.join(', ') ?? 'sealed; Reveal on the lead shows them once they are approved'}</dd>
+        <dd>{fields.join(', ')}: sealed; Reveal on the lead shows the values once they are in force</dd>
+        <dt>At {destination}</dt>
+        <dd>
+          {operations.map(({ operation_key, kind, step, found, ref }) => (
+            <p key={operation_key}>
+              {kind} {ref && <code>{ref}</code>} {stepWords[step]}
+              {found && '; a lookup found it, though its first answer was lost'}
+            </p>
+          ))}
+        </dd>
         <dt>Drafted by</dt>
-        <dd>{author ?? '–'}</dd>
+        <dd>
+          {author}; to be approved before <When at={correction.expires_at} />
+        </dd>
         <dt>Approved by</dt>
         <dd>{approver ?? 'nobody yet'}</dd>
         <dt>Reason</dt>
-        <dd>{reason ?? '–'}</dd>
+        <dd>{reason}</dd>
       </dl>
     </Panel>
   );
