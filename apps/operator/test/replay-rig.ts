@@ -70,11 +70,14 @@ export class PretendReplays implements ReplayOwner {
   lookups = 0;
   down = false;
   noLookup = false;
-  private searched = new Set<string>();
-  /** Lookups of a record before it is found: a search that lags behind. */
-  lag = 0;
+  private unseen: Set<string> | undefined;
 
   constructor(private readonly gate: () => ReplayGate) {}
+
+  /** From now on the first search for each record does not find it. */
+  lagBehind(): void {
+    this.unseen = new Set();
+  }
 
   delivery(eventId: string): Pretended {
     const found = this.deliveries.get(`${eventId} crm`);
@@ -124,9 +127,9 @@ export class PretendReplays implements ReplayOwner {
   ): { result: 'found' | 'absent' | 'several' | 'unknown'; ref?: string; code?: string } {
     if (this.noLookup) return { result: 'unknown', code: 'no_lookup' };
     this.lookups += 1;
-    const first = !this.searched.has(eventId);
-    this.searched.add(eventId);
-    const [record, ...more] = first && this.lag > 0 ? [] : (one?.records ?? []);
+    const first = this.unseen !== undefined && !this.unseen.has(eventId);
+    this.unseen?.add(eventId);
+    const [record, ...more] = first ? [] : (one?.records ?? []);
     if (more.length > 0) return { result: 'several' };
     return record === undefined ? { result: 'absent' } : { result: 'found', ref: record };
   }
