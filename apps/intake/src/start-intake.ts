@@ -1,12 +1,23 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
-import { databaseReadiness, type InternalClient, internalClient, type ServiceContext, type Stoppable, startInternalServer } from '#runtime';
+import {
+  databaseReadiness,
+  type InternalClient,
+  type InternalServer,
+  internalClient,
+  type Logger,
+  type ServiceContext,
+  type Stoppable,
+  startInternalServer,
+} from '#runtime';
 import type { AcceptTools } from './accept-leads.js';
 import { serveBalance } from './balance/balance-routes.js';
 import { serveConsent } from './consent/consent-route.js';
-import type { intakeEnv } from './env.js';
 import { Consents } from './consent/consents.js';
+import { serveCorrections } from './corrections/correction-routes.js';
+import type { intakeEnv } from './env.js';
+import { serveErasure } from './erasure/erase-routes.js';
 import { createApp } from './http/create-app.js';
 import { HttpAcceptance } from './http/http-acceptance.js';
 import { SourceKeys } from './http/source-keys.js';
@@ -74,14 +85,7 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  serveVault(server, { ...storage, logger });
-  serveVaultStates(server, storage);
-  serveTestLeads(server, tools);
-  serveRewrap(server, storage);
-  serveBalance(server, storage);
-  serveSearch(server, { ...storage, site });
-  serveReveal(server, { ...storage, logger });
-  serveConsent(server, { db, logger });
+  serveOthers(server, tools, { storage, logger });
   const purger = new Purger({ db, logger });
   purger.start();
   await relay.start();
@@ -96,6 +100,24 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
     ...owned(context, { storage, owners, relay, kafka }),
     { name: 'doors', stop: () => closeDoors({ app, acceptance, door, patience: Object.values(waiting) }) },
   ];
+}
+
+/** What other services and people at the keyboard may ask for. */
+function serveOthers(
+  server: InternalServer,
+  { site, relayWake }: Pick<AcceptTools, 'site' | 'relayWake'>,
+  { storage, logger }: { storage: Storage; logger: Logger },
+): void {
+  serveVault(server, { ...storage, logger });
+  serveVaultStates(server, storage);
+  serveTestLeads(server, tools);
+  serveRewrap(server, storage);
+  serveBalance(server, storage);
+  serveSearch(server, { ...storage, site });
+  serveReveal(server, { ...storage, logger });
+  serveConsent(server, { db: storage.db, logger });
+  serveCorrections(server, { ...storage, site });
+  serveErasure(server, { ...storage, site, relayWake, logger });
 }
 
 function messagingStrategy({ env, logger }: Context, { kafka, storage }: { kafka: KafkaPort; storage: Storage }): MessagingStrategy {

@@ -1,3 +1,13 @@
+export type { ActivateAnswer, ProposeAnswer } from './correction.js';
+export type {
+  DestinationReference,
+  IntakeEraseAnswer,
+  IntakePlaces,
+  OwnerEraseAnswer,
+  SubjectAnswer,
+  SubjectKey,
+  SubjectLead,
+} from './erasure.js';
 export type { EventDescriptor } from './event.js';
 export {
   type Disposition,

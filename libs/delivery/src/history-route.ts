@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { DeliveryState, OperationState } from '#contracts';
 import type { Sql } from '#runtime';
+import { everyGeneration } from './sql/generations.js';
 
 export const historyRequest = z.object({
   /** Without a destination: every delivery of the event that is known here. */
@@ -101,7 +102,7 @@ SELECT d.event_id, d.destination, d.state, d.class, d.code, d.submitted_at, d.de
       'started_at', to_char(a.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'duration_ms', a.duration_ms,
       'outcome', a.outcome, 'class', a.class, 'code', a.code, 'status', a.status, 'provider_request_id', a.provider_request_id,
       'ref', a.destination_ref, 'trace_id', a.trace_id, 'span_id', a.span_id, 'late', a.late)) ORDER BY a.started_at, a.number)
-    FROM attempt a WHERE a.operation_key = ANY (d.operation_keys)
+    FROM attempt a WHERE a.operation_key = ANY (${everyGeneration('d')})
   ) AS attempts
 FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i(event_id, destination, position)
   JOIN delivery d ON d.event_id = i.event_id AND (i.destination IS NULL OR d.destination = i.destination)

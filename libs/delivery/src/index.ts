@@ -62,7 +62,7 @@ export {
 } from './history-route.js';
 export type { LookupResult, Outcome, OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
-export type { Permit } from './permits/permit.js';
+export type { Permit, Repair, RepairedOperation } from './permits/permit.js';
 export { loadPermitPrivateKey, loadSigningKey, loadVerifyingKeys } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';

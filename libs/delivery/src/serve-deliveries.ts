@@ -4,6 +4,7 @@ import { destinationFiguresRequest, destinationFiguresRoute } from './call-times
 import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
 import { destinationsRequest, destinationsRoute } from './destination/index.js';
+import { eraseRequest, eraseRoute } from './erasure/erase-route.js';
 import { expireRequest, expireRoute } from './expire-route.js';
 import { findRequest, findRoute } from './find-route.js';
 import { historyRequest, historyRoute } from './history-route.js';
@@ -46,6 +47,7 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   server.route('/internal/v1/deliveries:waiting', { callers: ['operator'], body: waitingRequest }, waitingRoute(db));
   server.route('/internal/v1/deliveries:waiting-groups', { callers: ['operator'], body: z.strictObject({}) }, waitingGroupsRoute(db));
   server.route('/internal/v1/deliveries:figures', { callers: ['operator'], body: figuresRequest }, figuresRoute(db));
+  server.route('/internal/v1/leads:erase', { callers: ['operator'], body: eraseRequest }, eraseRoute(options));
   const items = { callers: ['operator'], body: replayItemsRequest };
   server.route('/internal/v1/replay-items:state', items, replayItemsRoute(db));
   server.route('/internal/v1/replay-items:close', items, closeItemsRoute(db));

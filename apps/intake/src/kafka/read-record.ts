@@ -2,6 +2,8 @@ import type { FailureClass, LeadSubmitted } from '#contracts';
 import type { Received, UnreadableReason } from '#messaging';
 import type { FieldProblem, Hmacs, Site, SourceConfig } from '#runtime';
 import { externalRef } from '../prepare-lead.js';
+import { type ContactKeys, contactKeys } from '../search/contact-keys.js';
+import { type Normalised, normaliseEmail, normalisePhone } from '../submission/contact.js';
 import { normalise, type Submission } from '../submission/normalise.js';
 import type { RawSubmission } from '../submission/raw-submission.js';
 
@@ -16,6 +18,8 @@ export interface Refused {
   eventId?: string;
   /** It says that it is a test lead. */
   test?: boolean;
+  /** Of the person that it names, where that can be read. */
+  keys?: ContactKeys;
 }
 
 /** A record that the use case can decide on. */
@@ -49,7 +53,17 @@ export function readRecord(tools: { site: Site; hmacs: Hmacs }, result: Received
   const ref = externalRef(tools.hmacs, { organization: source.organization, source: source.id }, event.source_event_id);
   const normal = normalise(toRaw(event), source);
   if (normal.ok) return { source, externalRef: ref, submission: normal.submission };
-  return { class: 'invalid', code: 'invalid_fields', errors: normal.errors, source, externalRef: ref, test: event.test };
+  const keys = keysOf(tools.hmacs, event, source);
+  return { class: 'invalid', code: 'invalid_fields', errors: normal.errors, source, externalRef: ref, test: event.test, keys };
+}
+
+/** So that what is kept of a refused record is found when its person is to be erased. */
+function keysOf(hmacs: Hmacs, { contact }: LeadSubmitted, { organization, country }: SourceConfig): ContactKeys {
+  const readable = (read: Normalised): string | undefined => ('value' in read ? read.value : undefined);
+  return contactKeys(hmacs, organization, {
+    email: readable(normaliseEmail(contact.email ?? '')),
+    phone: readable(normalisePhone(contact.phone ?? '', country)),
+  });
 }
 
 function toRaw(event: LeadSubmitted): RawSubmission {

@@ -2,6 +2,7 @@ import { type LeadSubmitted, topics } from '#contracts';
 import type { Received } from '#messaging';
 import { type Coalescer, coalesce, type Logger, metrics, type Span } from '#runtime';
 import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.js';
+import { type ContactKeys, contactKeys } from '../search/contact-keys.js';
 import { insertRejections } from '../store/insert-rejections.js';
 import { type DatabasePatience, Stopping } from './database-patience.js';
 import { type ReadableRecord, type ReadRecord, type Refused, readRecord } from './read-record.js';
@@ -88,7 +89,7 @@ export class SubmittedLeads {
   private async reject(works: Work[], answers: Map<Work, Acceptance>): Promise<void> {
     const refused = works.flatMap((work) => {
       const why = refusalOf(work.read, answers.get(work));
-      return why ? [{ work, why }] : [];
+      return why ? [{ work, why: { ...why, keys: why.keys ?? personOf(this.tools, work.read) } }] : [];
     });
     if (refused.length === 0) return;
     const now = await this.tools.clock.now();
@@ -130,6 +131,11 @@ export class SubmittedLeads {
       trace_id: span.context.traceId,
     });
   }
+}
+
+/** The person of a record that was read and refused for another reason. */
+function personOf({ hmacs }: Tools, read: ReadRecord): ContactKeys | undefined {
+  return 'submission' in read ? contactKeys(hmacs, read.submission.organization, read.submission.contact) : undefined;
 }
 
 /** Why the record is refused, or undefined where its lead is saved (now or before). */

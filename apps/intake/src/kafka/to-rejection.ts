@@ -1,6 +1,7 @@
 import { headers, topics } from '#contracts';
 import type { ConsumedRecord } from '#messaging';
 import { type KeyRing, newEventId, seal, type TraceContext } from '#runtime';
+import { searchKey } from '../search/contact-keys.js';
 import type { NewRejection } from '../store/new-rejection.js';
 import { rejectedAad } from '../vault/vault-aad.js';
 import type { Refused } from './read-record.js';
@@ -31,6 +32,8 @@ export function toRejection(
     recordAt: new Date(Math.min(Math.max(record.timestampMs, 0), lastRecordMs)),
     rejectedAt: now,
     sealed: seal(ring, recordBytes(record), rejectedAad(rejectedId)),
+    emailKey: searchKey(refused.keys?.email),
+    phoneKey: searchKey(refused.keys?.phone),
     outbox: {
       topic: topics.intakeDlq,
       key: null,

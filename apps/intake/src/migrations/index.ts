@@ -1,5 +1,6 @@
 import { CreateIntake1764374400000 } from './1764374400000-create-intake.js';
 import { SearchLeads1764460800000 } from './1764460800000-search-leads.js';
+import { EraseAndCorrect1764460800003 } from './1764460800003-erase-and-correct.js';
 
 /** The tables of intake, in order. Run by `leadctl migrate` in intake's own schema. */
-export const migrations = [CreateIntake1764374400000, SearchLeads1764460800000];
+export const migrations = [CreateIntake1764374400000, SearchLeads1764460800000, EraseAndCorrect1764460800003];

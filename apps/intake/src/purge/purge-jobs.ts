@@ -50,6 +50,7 @@ delete from lead where event_id in (select event_id from done) returning 1 as pu
 export const purgeJobs: readonly PurgeJob[] = [
   byAge('vault', 'delete_after <= clock_now()'),
   byAge('rejected', 'delete_after <= clock_now()'),
+  byAge('pending_revision', 'delete_after <= clock_now()'),
   byAge('intake_key', `accepted_at <= clock_now() - interval '${keyRetention}'`),
   leads,
 ];

@@ -59,13 +59,13 @@ describe('the purge', () => {
       changed && 'eventId' in changed ? changed.eventId : '',
     ]);
     await passes('39 days 23 hours');
-    expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, intake_key: 0, lead: 0 });
+    expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, pending_revision: 0, intake_key: 0, lead: 0 });
     await passes('40 days 1 hour');
-    expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, intake_key: 0, lead: 1_200 });
+    expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, pending_revision: 0, intake_key: 0, lead: 1_200 });
     expect([await count('lead'), await count('delivery'), await count('vault'), await count('intake_key')]).toEqual([4, 8, 1_204, 1_204]);
     expect(await count('told')).toBe(0);
     await passes('400 days 1 hour');
-    expect(await purger.purge()).toEqual({ vault: 1_204, rejected: 0, intake_key: 1_204, lead: 1 });
+    expect(await purger.purge()).toEqual({ vault: 1_204, rejected: 0, pending_revision: 0, intake_key: 1_204, lead: 1 });
     expect(await count('delivery')).toBe(6);
   });
 

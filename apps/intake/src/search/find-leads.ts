@@ -71,7 +71,7 @@ export async function findLeads(tools: FindTools, request: FindLeadsRequest): Pr
     case 'lead_ref':
       return filtered(db, 'ref', { sql: byRefSql, values: [scope, request.value.toUpperCase()] });
     default: {
-      const keys = keysOf(tools, request.kind, request);
+      const keys = addressKeys(tools, request.kind, request);
       if (keys.length === 0) return [];
       const values = [scope, keys.map(({ key }) => String(key)), keys.map(({ organization }) => organization)];
       return filtered(db, request.kind, { sql: byContactSql(`${request.kind}_key`), values });
@@ -106,9 +106,12 @@ interface KeyOfOrganization {
   organization: string;
 }
 
-/** A national number is one of every country that a source of the organization writes from. */
-function keysOf(
-  { hmacs, site }: FindTools,
+/**
+ * Keys of a typed address in each organization that was asked for. A national number is one of every country that a source of the organization
+ * writes from.
+ */
+export function addressKeys(
+  { hmacs, site }: Pick<FindTools, 'hmacs' | 'site'>,
   kind: 'email' | 'phone',
   asked: { value: string; organizations?: string[] },
 ): KeyOfOrganization[] {

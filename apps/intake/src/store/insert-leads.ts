@@ -80,8 +80,8 @@ with input as materialized (
     policy, owner, test, record_key, email_key, phone_key, event, traceparent, tracestate
   from fresh
 ), vaulted as (
-  insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, delete_after)
-  select lead_ref, 1, key_id, wrapped_key, sealed, accepted_at + interval '${vaultRetention}' from fresh
+  insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, email_key, phone_key, delete_after)
+  select lead_ref, 1, key_id, wrapped_key, sealed, email_key, phone_key, accepted_at + interval '${vaultRetention}' from fresh
 ), delivered as (
   insert into delivery (event_id, destination, state, class, code, owner, deadline_at, as_of, announced_at, announce_at)
   select event_id, destination, state, class, code, owner, deadline_at, accepted_at, accepted_at, accepted_at + interval '${reannounceAfter}'

@@ -18,6 +18,8 @@ const columns: readonly Column<NewRejection>[] = [
   ['key_id', 'text', (row) => row.sealed.keyId],
   ['wrapped_key', 'bytea', (row) => row.sealed.wrappedKey],
   ['sealed', 'bytea', (row) => row.sealed.sealed],
+  ['email_key', 'int8', (row) => row.emailKey],
+  ['phone_key', 'int8', (row) => row.phoneKey],
   ['outbox_topic', 'text', (row) => row.outbox.topic],
   ['outbox_headers', 'json', (row) => JSON.stringify(row.outbox.headers)],
 ];

@@ -21,5 +21,8 @@ export interface NewRejection {
   rejectedAt: Date;
   /** Key, value and headers of the record. */
   sealed: Sealed;
+  /** The two keys that a person is found by, where the record could be read and names an address. */
+  emailKey?: bigint;
+  phoneKey?: bigint;
   outbox: OutboxRow;
 }

@@ -42,7 +42,7 @@ const places = {
   rejected: {
     first: '00000000-0000-0000-0000-000000000000',
     page: `select rejected_id::text as id, key_id, wrapped_key from rejected
-      where rejected_id > $1::uuid order by rejected_id limit ${rewrapRows}`,
+      where rejected_id > $1::uuid and sealed <> '' order by rejected_id limit ${rewrapRows}`,
     row: 'rejected_id = new.id::uuid',
     aad: rejectedAad,
   },

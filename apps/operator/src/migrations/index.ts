@@ -2,6 +2,7 @@ import { CreateOperator1764374400000 } from './1764374400000-create-operator.js'
 import { PeopleAndAudit1764460800000 } from './1764460800000-people-and-audit.js';
 import { Batches1764460800001 } from './1764460800001-batches.js';
 import { Queues1764460800002 } from './1764460800002-queues.js';
+import { Subjects1764460800003 } from './1764460800003-subjects.js';
 import { Reveals1764460800004 } from './1764460800004-reveals.js';
 import { Live1764460800005 } from './1764460800005-live.js';
 
@@ -11,6 +12,7 @@ export const migrations = [
   PeopleAndAudit1764460800000,
   Batches1764460800001,
   Queues1764460800002,
+  Subjects1764460800003,
   Reveals1764460800004,
   Live1764460800005,
 ];

@@ -1,10 +1,13 @@
 import { CompactSign, compactVerify, createLocalJWKSet, type JSONWebKeySet, type JWK } from 'jose';
 import { z } from 'zod';
-import type { Permit } from './permit.js';
+import type { Permit, Repair } from './permit.js';
 
 const algorithm = 'EdDSA';
 /** Type of the token: one that was signed for something else by the same key is no permit. */
 const type = 'replay-permit';
+
+const repaired = z.array(z.strictObject({ key: z.string().min(1).max(640), ref: z.string().min(1).max(512).optional() })).max(16);
+const repair = z.strictObject({ generation: z.number().int().positive(), renew: repaired, adopt: repaired });
 
 const epochMs = z.number().int().nonnegative();
 const claims = z.strictObject({
@@ -17,6 +20,7 @@ const claims = z.strictObject({
   not_after: epochMs,
   deadline_at: epochMs,
   mapping_version: z.number().int().positive().optional(),
+  repair: repair.optional(),
 });
 
 /** The permit as a compact JWS, signed with an Ed25519 private key (JWK with `kid`). */
@@ -31,6 +35,11 @@ export async function signPermit(permit: Permit, privateKey: JWK): Promise<strin
     not_after: permit.notAfter.getTime(),
     deadline_at: permit.deadlineAt.getTime(),
     mapping_version: permit.mappingVersion,
+    repair: permit.repair && {
+      generation: permit.repair.generation,
+      renew: permit.repair.renew.map(({ operationKey: key, ref }) => ({ key, ref })),
+      adopt: permit.repair.adopt.map(({ operationKey: key, ref }) => ({ key, ref })),
+    },
   };
   return new CompactSign(Buffer.from(JSON.stringify(payload)))
     .setProtectedHeader({ alg: algorithm, typ: type, kid: privateKey.kid })
@@ -61,7 +70,13 @@ function toPermit(read: z.infer<typeof claims>): Permit {
     notAfter: new Date(read.not_after),
     deadlineAt: new Date(read.deadline_at),
     mappingVersion: read.mapping_version,
+    ...(read.repair && { repair: toRepair(read.repair) }),
   };
+}
+
+function toRepair({ generation, renew, adopt }: z.infer<typeof repair>): Repair {
+  const named = (list: z.infer<typeof repaired>) => list.map(({ key, ref }) => ({ operationKey: key, ...(ref !== undefined && { ref }) }));
+  return { generation, renew: named(renew), adopt: named(adopt) };
 }
 
 function parseJson(bytes: Uint8Array): unknown {

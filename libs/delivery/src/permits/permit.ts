@@ -12,4 +12,22 @@ export interface Permit {
   deadlineAt: Date;
   /** Mapping to make the request with; absent: the one that was pinned. */
   mappingVersion?: number;
+  /** The lead's payload was corrected: what becomes of each operation. What is not named here is tried again under its own key. */
+  repair?: Repair;
+}
+
+/** Keys as they are now, of the generation that was looked at. */
+export interface Repair {
+  /** Another one is not what was approved. */
+  generation: number;
+  /** Succeeded, by our rows or by what a lookup found; to be changed at the destination, in a new generation. */
+  renew: readonly RepairedOperation[];
+  /** Found at the destination though it did not succeed here; not to be changed. */
+  adopt: readonly RepairedOperation[];
+}
+
+export interface RepairedOperation {
+  operationKey: string;
+  /** The destination's reference, where it is known. */
+  ref?: string;
 }

@@ -1,4 +1,5 @@
 import type { Database } from '#runtime';
+import { everyGeneration } from './generations.js';
 import { clock } from './stored.js';
 
 /** Where the last batch ended; rows before it are kept or gone. */
@@ -21,7 +22,7 @@ limits AS MATERIALIZED (
   FROM clock
 ),
 seen AS MATERIALIZED (
-  SELECT event_id, destination, operation_keys,
+  SELECT event_id, destination,
     state IN ('delivered', 'discarded', 'erased', 'dead', 'expired') AND updated_at < (SELECT before FROM limits) AS old
   FROM delivery
   WHERE (event_id, destination) > ($2::uuid, $3) AND event_id < (SELECT below FROM limits)
@@ -31,7 +32,7 @@ gone AS (
   DELETE FROM delivery d USING seen
   WHERE d.event_id = seen.event_id AND d.destination = seen.destination AND seen.old
     AND d.state IN ('delivered', 'discarded', 'erased', 'dead', 'expired') AND d.updated_at < (SELECT before FROM limits)
-  RETURNING d.operation_keys
+  RETURNING ${everyGeneration('d')} AS operation_keys
 ),
 keys AS MATERIALIZED (SELECT unnest(operation_keys) AS operation_key FROM gone),
 operations AS (DELETE FROM operation WHERE operation_key IN (SELECT operation_key FROM keys)),

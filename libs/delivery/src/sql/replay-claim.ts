@@ -3,6 +3,7 @@ import type { Permit } from '../permits/permit.js';
 import { byRowOrder, type Work } from '../work.js';
 import type { ClaimResult } from './claim.js';
 import { applyClaim, type ClaimedRow, reopen, type Taken } from './claimed.js';
+import { claimRepair } from './repair-claim.js';
 
 /** One delivery that came on a replay topic, with what allows it. */
 export interface Replay<E> {
@@ -57,9 +58,16 @@ export type ReplayResult = Extract<ClaimResult, { kind: 'claimed' }> | { kind: '
 
 /** Claims one batch of approved items; no two of it may be the same delivery. */
 export async function replayBatch<E>(db: Database, replays: readonly Replay<E>[], leaseMs: number): Promise<ReplayResult[]> {
-  const sorted = [...replays].sort((a, b) => byRowOrder(a.work, b.work));
+  const sorted = replays.filter(({ permit }) => permit.repair === undefined).sort((a, b) => byRowOrder(a.work, b.work));
   const startedAt = performance.now();
-  const rows = await db.sql<ClaimedRow>('delivery.replay', replaySql, [...columnValues(columns, sorted), leaseMs]);
+  const rows =
+    sorted.length === 0 ? [] : await db.sql<ClaimedRow>('delivery.replay', replaySql, [...columnValues(columns, sorted), leaseMs]);
+  // Few and far between: each is a transaction of its own.
+  for (const { work, permit } of replays) {
+    const { repair } = permit;
+    const row = repair && (await claimRepair(db, { work, permit: { ...permit, repair }, leaseMs }));
+    if (row !== undefined) rows.push(row);
+  }
   const byAttempt = new Map(rows.map((row) => [row.attempt_id, row]));
   const taken: Taken<E>[] = [];
   const results = replays.map(({ work }): ReplayResult => {

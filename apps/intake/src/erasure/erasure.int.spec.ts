@@ -1,0 +1,239 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import pg from 'pg';
+import { headers, LeadResolvedEvent, type SubjectAnswer } from '#contracts';
+import { type Database, type InternalClient, type InternalServer, internalClient, newEventId, startInternalServer } from '#runtime';
+import { type TestDatabase, testDatabase } from '#testkit';
+import { acceptTools, codec, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
+import { type AcceptTools, acceptLeads } from '../accept-leads.js';
+import { readRecord } from '../kafka/read-record.js';
+import { toRejection } from '../kafka/to-rejection.js';
+import { insertRejections } from '../store/insert-rejections.js';
+import type { Submission } from '../submission/normalise.js';
+import { readVault } from '../vault/read-vault.js';
+import { rewrapPage } from '../vault/rewrap-page.js';
+import { serveErasure } from './erase-routes.js';
+
+/** Real servers on a busy machine. */
+jest.setTimeout(60_000);
+
+const tokens = { operator: 'operator-token-16chars', 'crm-writer': 'crm-writer-token-16chars' };
+let database: TestDatabase;
+let db: Database;
+let root: pg.Client;
+let tools: AcceptTools;
+let server: InternalServer;
+let operator: InternalClient;
+let writer: InternalClient;
+beforeAll(async () => {
+  database = await testDatabase('intake_erasure');
+  db = await openIntakeDatabase(database.url);
+  root = new pg.Client({ connectionString: database.url, options: '-c search_path=intake' });
+  await root.connect();
+  tools = acceptTools(db, { site: site({ sources: [source(), source({ id: 'shop', organization: 'other' })] }) });
+  server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens, readiness: [], logger: silent });
+  serveErasure(server, { ...tools, db, codec: codec as never, logger: silent });
+  const client = (token: string) => internalClient({ baseUrl: `http://127.0.0.1:${server.port}`, token, timeoutMs: 10_000 });
+  operator = client(tokens.operator);
+  writer = client(tokens['crm-writer']);
+});
+afterAll(async () => {
+  await Promise.all([operator?.close(), writer?.close()]);
+  await server?.stop();
+  await root?.end();
+  await db?.close();
+  await database?.drop();
+});
+beforeEach(async () => {
+  await root.query('truncate lead, intake_key, vault, delivery, rejected, pending_revision, outbox');
+});
+
+async function accept(changes: Partial<Submission> = {}) {
+  const { context } = tools.telemetry.startSpan('test', { kind: 'server' });
+  const lead = submission(changes);
+  const [answer] = await acceptLeads(tools, [{ submission: lead, trace: context }]);
+  if (answer === undefined || !('leadRef' in answer)) throw new Error('not accepted');
+  return { ...answer, lead };
+}
+/** A record of the topic that is refused, as the consumer stores it. */
+async function refuse(contact: { email: string | null }, sourceEventId: string = randomUUID(), eventId?: string): Promise<string> {
+  const event = {
+    source_event_id: sourceEventId,
+    organization: 'demo',
+    source: 'website',
+    form: null,
+    campaign: null,
+    submitted_at: new Date(-4.5e15),
+    contact: { name: null, phone: null, ...contact },
+    message: null,
+    consent: { given: true, at: null },
+    custom: {},
+    supersedes: null,
+    test: false,
+  };
+  const read = readRecord(tools, { ok: true, event });
+  if ('submission' in read) throw new Error('not refused');
+  const record = {
+    topic: 'leads',
+    partition: 0,
+    offset: BigInt(Math.floor(Math.random() * 1e9)),
+    key: null,
+    value: Buffer.from('the record'),
+    headers: {},
+    timestampMs: Date.now(),
+  };
+  const { context: trace } = tools.telemetry.startSpan('test', { kind: 'server' });
+  const rejection = toRejection(tools.ring, record, { refused: { ...read, eventId }, now: new Date(), trace });
+  await insertRejections(db, [rejection]);
+  return rejection.rejectedId;
+}
+const find = (query: object) => operator.post<SubjectAnswer>('/internal/v1/erasures:find', query);
+const erase = (event_ids: string[], dry_run = false) =>
+  operator.post<{ places: object }>('/internal/v1/leads:erase', { event_ids, dry_run });
+const ids = ({ leads }: SubjectAnswer) => leads.map(({ event_id }) => event_id).sort();
+const nothing = { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0 };
+
+describe('what belongs to a person', () => {
+  it('is found by address in any form: every lead and every refused record, in the organizations asked for', async () => {
+    const one = await accept();
+    const two = await accept({ contact: { email: 'ADA@example.test' } });
+    const other = await accept({ organization: 'other', source: 'shop' });
+    await accept({ contact: { email: 'eve@example.test' } });
+    const refused = await refuse({ email: ' Ada@example.test' });
+    const all = await find({ kind: 'email', value: ' ada@EXAMPLE.test' });
+    expect(ids(all)).toEqual([one.eventId, two.eventId, other.eventId, refused].sort());
+    expect(all.places).toEqual({ vault_revisions: 3, rejected_records: 1, search_keys: 3, pending_revisions: 0 });
+    expect(all.more).toBe(false);
+    expect(ids(await find({ kind: 'email', value: 'ada@example.test', organizations: ['other'] }))).toEqual([other.eventId]);
+    expect(ids(await find({ kind: 'phone', value: '(202) 555-0123', organizations: ['demo'] }))).toEqual([one.eventId]);
+    expect(ids(await find({ kind: 'keys', keys: all.keys }))).toEqual(ids(all));
+    expect(ids(await find({ kind: 'email', value: 'no address' }))).toEqual([]);
+    expect(JSON.stringify(all)).not.toMatch(/ada@|Ada/);
+  });
+
+  it('is found for as long as it is kept, also after the lead itself is purged', async () => {
+    const { eventId } = await accept();
+    await root.query('delete from lead');
+    expect(ids(await find({ kind: 'email', value: 'ada@example.test' }))).toEqual([eventId]);
+    expect(ids(await find({ kind: 'event_id', value: eventId }))).toEqual([eventId]);
+  });
+
+  it('is the whole person only where no other lead of the person is kept', async () => {
+    const { eventId } = await accept();
+    const whole = async (query: object) => (await find(query)).leads.map(({ whole_person }) => whole_person);
+    expect(await whole({ kind: 'event_id', value: eventId })).toEqual([true]);
+    await accept({ contact: { email: 'ada@example.test' } });
+    expect(await whole({ kind: 'event_id', value: eventId })).toEqual([false]);
+    expect(await whole({ kind: 'email', value: 'ada@example.test' })).toEqual([true, true]);
+    expect(await whole({ kind: 'phone', value: '+12025550123' })).toEqual([false]);
+  });
+
+  it('does not exist for other organizations, and nobody but operator may ask', async () => {
+    const { eventId } = await accept();
+    const refused = await refuse({ email: 'ada@example.test' });
+    expect(ids(await find({ kind: 'event_id', value: eventId, organizations: ['other'] }))).toEqual([]);
+    expect(ids(await find({ kind: 'event_id', value: refused, organizations: ['other'] }))).toEqual([]);
+    expect(ids(await find({ kind: 'event_id', value: refused }))).toEqual([refused]);
+    await expect(writer.post('/internal/v1/leads:erase', { event_ids: [eventId] })).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe('an erasure', () => {
+  it('destroys every revision, refused records and search hashes, and leaves what is anybody else’s', async () => {
+    const { eventId, leadRef, lead } = await accept();
+    const eve = await accept({ contact: { email: 'eve@example.test' } });
+    const under = await refuse({ email: null }, lead.sourceEventId);
+    const conflict = await refuse({ email: 'ada@example.test' }, randomUUID(), eventId);
+    const untouched = await refuse({ email: 'eve@example.test' });
+    expect((await erase([eventId], true)).places).toEqual({
+      vault_revisions: 1,
+      rejected_records: 2,
+      search_keys: 1,
+      pending_revisions: 0,
+    });
+    expect((await erase([eventId])).places).toEqual(nothing);
+    expect((await readVault(tools, [leadRef, eve.leadRef])).map(({ status }) => status)).toEqual([410, 200]);
+    const { rows } = await root.query('select rejected_id, length(sealed) as size, email_key from rejected order by rejected_id');
+    expect(rows.filter(({ size }) => size > 0).map(({ rejected_id }) => rejected_id)).toEqual([untouched]);
+    expect(rows.map(({ rejected_id }) => rejected_id).sort()).toEqual([under, conflict, untouched].sort());
+    const { rows: hashes } = await root.query('select email_key, phone_key, length(record_key) as key from lead where event_id = $1', [
+      eventId,
+    ]);
+    expect(hashes).toEqual([{ email_key: null, phone_key: null, key: 0 }]);
+    expect(ids(await find({ kind: 'email', value: 'ada@example.test' }))).toEqual([]);
+    expect((await erase([eventId])).places).toEqual(nothing);
+  });
+
+  it('answers a late repeat as a repeat, with whatever content, and keeps nothing of it', async () => {
+    const { eventId, leadRef, lead } = await accept();
+    await erase([eventId]);
+    const again = { kind: 'replayed', eventId, leadRef };
+    const { context: trace } = tools.telemetry.startSpan('test', { kind: 'server' });
+    const answers = await acceptLeads(
+      tools,
+      [lead, { ...lead, message: 'Other' }, { ...lead, consent: { given: false } }].map((one) => ({ submission: one, trace })),
+    );
+    expect(answers).toEqual([again, again, again]);
+    expect((await root.query('select 1 from vault')).rows).toEqual([]);
+    expect((await root.query('select 1 from lead')).rows).toHaveLength(1);
+    expect((await root.query('select fingerprint from intake_key')).rows).toEqual([{ fingerprint: 'erased' }]);
+  });
+
+  it('does not take a record of the topic back that is read again', async () => {
+    const refused = await refuse({ email: 'ada@example.test' });
+    await erase([refused]);
+    const { rows } = await root.query('select * from rejected');
+    const place = {
+      topic: rows[0].topic,
+      partition: rows[0].partition,
+      offset: BigInt(rows[0].record_offset),
+      recordAt: rows[0].record_at,
+    };
+    await insertRejections(db, [
+      {
+        ...place,
+        rejectedId: randomUUID(),
+        class: 'invalid',
+        code: 'x',
+        errors: [],
+        rejectedAt: new Date(),
+        sealed: { keyId: 'k1', wrappedKey: Buffer.from('w'), sealed: Buffer.from('s') },
+        outbox: { topic: 'leads.intake.dlq', key: null, value: null, headers: {} },
+      },
+    ]);
+    expect((await root.query('select rejected_id, length(sealed) as size from rejected')).rows).toEqual([
+      { rejected_id: refused, size: 0 },
+    ]);
+    expect(await rewrapPage(tools, 'rejected', null)).toMatchObject({ looked: 0, unreadable: {} });
+  });
+
+  it('ends a lead without a route as erased and announces that once', async () => {
+    const { eventId } = await accept({ form: 'nowhere', formSlug: 'nowhere' });
+    await root.query('truncate outbox');
+    await erase([eventId]);
+    await erase([eventId]);
+    const { rows } = await root.query('select state from delivery');
+    expect(rows).toEqual([{ state: 'erased' }]);
+    const { rows: announced } = await root.query('select topic, value, headers from outbox');
+    expect(announced).toMatchObject([{ topic: 'lead.resolved', headers: { [headers.eventId]: eventId } }]);
+    expect(await codec.decode(LeadResolvedEvent, announced[0].value)).toMatchObject({
+      event_id: eventId,
+      outcome: 'erased',
+      error_class: null,
+    });
+  });
+
+  it('of an id that nobody knows changes nothing', async () => {
+    await accept();
+    expect((await erase([newEventId()])).places).toEqual(nothing);
+    expect((await root.query('select 1 from vault')).rows).toHaveLength(1);
+  });
+});
+
+it('keys of refused records are made by the rules of intake, and cannot be read back', async () => {
+  await refuse({ email: 'Ada@Example.test' });
+  const { rows } = await root.query('select email_key, phone_key from rejected');
+  expect(rows[0].phone_key).toBeNull();
+  expect(String(rows[0].email_key)).not.toBe(createHash('sha256').update('ada@example.test').digest('hex'));
+  expect(rows[0].email_key).toMatch(/^-?\d+$/);
+});

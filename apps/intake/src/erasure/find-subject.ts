@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import type { SubjectAnswer, SubjectKey, SubjectLead } from '#contracts';
+import { filtersOnlySql } from '#delivery';
+import type { Database, Sql } from '#runtime';
+import { acceptedAtMs } from '../consent/withdraw-consent.js';
+import { addressKeys, type FindTools } from '../search/find-leads.js';
+import { countPlaces } from './count-places.js';
+
+/** Leads of one erasure at most; a person with more is erased in several. */
+export const mostLeads = 1_000;
+
+const organizations = z.array(z.string().min(1).max(200)).max(500).optional();
+const key = z.object({ kind: z.enum(['email', 'phone']), organization: z.string(), key: z.string().regex(/^-?\d{1,19}$/) });
+
+export const findSubjectRequest = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('event_id'), organizations, value: z.uuid().transform((id) => id.toLowerCase()) }),
+  z.object({ kind: z.enum(['email', 'phone']), organizations, value: z.string().trim().min(1).max(512) }),
+  /** The keys that an earlier answer gave. */
+  z.object({ kind: z.literal('keys'), organizations, keys: z.array(key).min(1).max(500) }),
+]);
+export type FindSubjectRequest = z.infer<typeof findSubjectRequest>;
+
+interface Row {
+  event_id: string;
+  lead_ref: string | null;
+  organization: string;
+  source: string;
+}
+
+const scoped = '($1::text[] is null or organization = any ($1::text[]))';
+
+/** The key outlives the lead and says which lead it is; both are found by the time of acceptance that the event id carries. */
+const byIdSql = `
+select event_id, lead_ref, organization, source from intake_key
+where event_id = $2::uuid and accepted_at between to_timestamp(($3::float8 - 1) / 1000) and to_timestamp(($3::float8 + 1) / 1000) and ${scoped}
+union
+select rejected_id, null, organization, source from rejected
+where rejected_id = $2::uuid and organization is not null and source is not null and ${scoped}`;
+
+/**
+ * By what the vault keeps, for as long as it keeps it; the key of the lead was made at the same moment, 400 days before the vault row goes. A
+ * corrected revision has its own addresses: one that matches is enough.
+ */
+const byKeysSql = `
+with asked as materialized (
+  select * from unnest($2::text[], $3::text[], $4::bigint[]) as asked(kind, organization, key)
+), kept as materialized (
+  select lead_ref, delete_after from vault where email_key = any ($5::bigint[]) or phone_key = any ($6::bigint[])
+)
+select k.event_id, k.lead_ref, k.organization, k.source from intake_key k
+where k.lead_ref in (select lead_ref from kept)
+  and exists (select from kept where kept.lead_ref = k.lead_ref
+    and k.accepted_at between kept.delete_after - interval '400 days 1 second' and kept.delete_after - interval '399 days 86399 seconds')
+  and k.organization in (select organization from asked) and ${scoped}
+union
+select r.rejected_id, null, r.organization, r.source from rejected r join asked on r.organization = asked.organization
+  and asked.key = case asked.kind when 'email' then r.email_key else r.phone_key end
+where r.event_id is null and r.source is not null and ($1::text[] is null or r.organization = any ($1::text[]))
+order by event_id limit ${mostLeads + 1}`;
+
+/** Everything of one person, or one lead alone. The address itself is hashed at once and stands nowhere. Throws DatabaseUnavailable. */
+export async function findSubject(tools: FindTools, request: FindSubjectRequest): Promise<SubjectAnswer> {
+  const { db } = tools;
+  const scope = request.organizations ?? null;
+  const keys = keysOf(tools, request);
+  const found =
+    request.kind === 'event_id'
+      ? await db.sql<Row>('intake.subject_by_id', byIdSql, [scope, request.value, acceptedAtMs(request.value)])
+      : await byKeys(db, scope, keys);
+  const rows = found.slice(0, mostLeads);
+  const leads = await withPerson(db, rows);
+  const places = await countPlaces(
+    db,
+    rows.map(({ event_id }) => event_id),
+  );
+  return { keys, leads, places, more: found.length > mostLeads };
+}
+
+function keysOf(tools: FindTools, request: FindSubjectRequest): SubjectKey[] {
+  if (request.kind === 'event_id') return [];
+  if (request.kind === 'keys') return request.keys;
+  const { kind } = request;
+  return addressKeys(tools, kind, request).map(({ organization, key }) => ({ kind, organization, key: String(key) }));
+}
+
+async function byKeys(db: Database, scope: string[] | null, keys: readonly SubjectKey[]): Promise<Row[]> {
+  if (keys.length === 0) return [];
+  const of = (kind: SubjectKey['kind']) => keys.filter((one) => one.kind === kind).map(({ key }) => key);
+  const values = [scope, keys.map(({ kind }) => kind), keys.map(({ organization }) => organization), keys.map(({ key }) => key)];
+  return db.transaction(async (tx) => {
+    await tx.sql('intake.find_plan', filtersOnlySql, []);
+    return tx.sql<Row>('intake.subject_by_keys', byKeysSql, [...values, of('email'), of('phone')]);
+  });
+}
+
+/** A lead is delivered under its e-mail address, or its phone number where it has none: another lead kept under the same one keeps the person. */
+const personSql = `
+with own as materialized (
+  select l.event_id, l.lead_ref, l.email_key, l.phone_key, convert_from(l.record_key, 'UTF8') as person_key
+  from lead l where l.event_id = any ($1::uuid[])
+)
+select own.event_id, nullif(own.person_key, '') as person_key, not exists (
+  select from vault v where not v.lead_ref = any ($2::text[])
+    and case when own.email_key is not null then v.email_key = own.email_key
+      else own.phone_key is not null and v.phone_key = own.phone_key and v.email_key is null end
+) as whole_person
+from own`;
+
+async function withPerson(db: Sql, rows: readonly Row[]): Promise<SubjectLead[]> {
+  const values = [rows.map(({ event_id }) => event_id), rows.flatMap(({ lead_ref }) => lead_ref ?? [])];
+  const found = await db.sql<{ event_id: string; person_key: string | null; whole_person: boolean }>(
+    'intake.subject_person',
+    personSql,
+    values,
+  );
+  const byId = new Map(found.map((one) => [one.event_id, one]));
+  return rows.map((row) => {
+    const person = byId.get(row.event_id);
+    return { ...row, whole_person: person?.whole_person ?? false, ...(person?.person_key && { person_key: person.person_key }) };
+  });
+}

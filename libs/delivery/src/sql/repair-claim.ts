@@ -1,0 +1,125 @@
+import type { DeliveryState } from '#contracts';
+import { operationKey } from '#contracts';
+import type { Database, Tx } from '#runtime';
+import type { Permit, Repair } from '../permits/permit.js';
+import type { Work } from '../work.js';
+import type { ClaimedRow } from './claimed.js';
+
+interface LockedRow {
+  state: DeliveryState;
+  attempt_id: string | null;
+  generation: number;
+  operation_keys: string[];
+  replay_item: string | null;
+  closed_items: string[];
+}
+
+const lockSql = `
+SELECT state, attempt_id, generation, operation_keys, replay_item, closed_items FROM delivery WHERE event_id = $1 AND destination = $2 FOR UPDATE`;
+
+const adoptSql = `
+UPDATE operation o SET state = 'succeeded', destination_ref = coalesce(i.ref, o.destination_ref), class = NULL, code = NULL, updated_at = clock_now()
+FROM unnest($1::text[], $2::text[]) AS i(operation_key, ref)
+WHERE o.operation_key = i.operation_key AND o.state IN ('dead', 'expired')`;
+
+/** Under a key of its own: under the old one the destination would answer what it answered then. */
+const renewSql = `
+INSERT INTO operation (operation_key, event_id, destination, kind, state, destination_ref, updated_at)
+SELECT i.new_key, o.event_id, o.destination, o.kind, 'pending', coalesce(o.destination_ref, i.ref), clock_now()
+FROM unnest($1::text[], $2::text[], $3::text[]) AS i(operation_key, new_key, ref) JOIN operation o ON o.operation_key = i.operation_key
+WHERE o.state = 'succeeded'
+ON CONFLICT (operation_key) DO NOTHING
+RETURNING operation_key`;
+
+/** Proved not to have been executed: what is sent now may be another request. */
+const reopenSql = `
+UPDATE operation o SET state = 'pending', attempts_before = o.attempts, absences = 0, class = NULL, code = NULL, request_hash = NULL,
+  mapping_version = NULL, sending_at = NULL, updated_at = clock_now()
+WHERE o.operation_key = ANY ($1::text[]) AND o.state IN ('pending', 'waiting', 'held', 'dead', 'expired')`;
+
+/** The person's record is changed by its reference, also where only a lookup brought that. */
+const contactSql = `
+INSERT INTO contact_state AS c (person_key, destination, contact_ref, updated_at)
+SELECT convert_from(d.record_key, 'UTF8'), d.destination, $3, clock_now() FROM delivery d WHERE d.event_id = $1 AND d.destination = $2 AND d.record_key <> ''
+ON CONFLICT (person_key, destination) DO UPDATE SET contact_ref = coalesce(c.contact_ref, excluded.contact_ref)`;
+
+const takeSql = `
+WITH clock AS MATERIALIZED (SELECT clock_now() AS now), taken AS (
+  UPDATE delivery d SET state = 'in_flight', attempt_id = $3, lease_until = now + $4::float8 * interval '1 millisecond', next_attempt_at = NULL,
+    woken_at = NULL, claims = d.claims + 1, updated_at = now, class = NULL, code = NULL, replay_item = $5,
+    original_deadline_at = coalesce(d.original_deadline_at, d.deadline_at), deadline_at = $6, generation = $7, operation_keys = $8::text[]
+  FROM clock WHERE d.event_id = $1 AND d.destination = $2
+  RETURNING d.*
+)
+SELECT attempt_id, (extract(epoch FROM deadline_at - now) * 1000)::float8 AS left_ms, (extract(epoch FROM now) * 1000)::float8 AS now_ms,
+  (extract(epoch FROM claimed_at) * 1000)::float8 AS first_seen_ms, generation, operation_keys, traceparent, tracestate, last_traceparent
+FROM taken, clock`;
+
+export interface RepairClaim {
+  work: Pick<Work<unknown>, 'attemptId' | 'plan'>;
+  permit: Permit & { repair: Repair };
+  leaseMs: number;
+}
+
+/**
+ * Takes one delivery whose payload was corrected, once per item: what had succeeded and is to be changed gets a new generation under a new key, what the
+ * destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
+ * not what was approved: another generation, another item, at work, closed.
+ */
+export function claimRepair(db: Database, { work, permit, leaseMs }: RepairClaim): Promise<ClaimedRow | undefined> {
+  return db.transaction(async (tx) => {
+    const name = [permit.eventId, permit.destination];
+    const [row] = await tx.sql<LockedRow>('delivery.repair_lock', lockSql, name);
+    if (row === undefined) return undefined;
+    // The answer of this very claim was lost.
+    const again = row.state === 'in_flight' && row.replay_item === permit.itemId && row.attempt_id === work.attemptId;
+    if (!again && !isApproved(row, permit)) return undefined;
+    const { generation, keys } = again ? { generation: row.generation, keys: row.operation_keys } : await prepare(tx, row, permit);
+    const values = [...name, work.attemptId, leaseMs, permit.itemId, permit.deadlineAt, generation, keys];
+    const [taken] = await tx.sql<ClaimedRow>('delivery.repair_take', takeSql, values);
+    return taken;
+  });
+}
+
+const repairable: readonly DeliveryState[] = ['delivered', 'dead', 'expired'];
+
+function isApproved(row: LockedRow, { repair, itemId, operationKeys }: RepairClaim['permit']): boolean {
+  const named = [...repair.renew, ...repair.adopt].every(({ operationKey: key }) => row.operation_keys.includes(key));
+  const allowed = row.operation_keys.every((key) => operationKeys.includes(key));
+  return (
+    named &&
+    allowed &&
+    repairable.includes(row.state) &&
+    row.generation === repair.generation &&
+    row.replay_item !== itemId &&
+    !row.closed_items.includes(itemId)
+  );
+}
+
+async function prepare(tx: Tx, row: LockedRow, permit: RepairClaim['permit']): Promise<{ generation: number; keys: string[] }> {
+  const { renew, adopt } = permit.repair;
+  const found = [...renew, ...adopt];
+  await tx.sql('delivery.repair_adopt', adoptSql, [found.map((one) => one.operationKey), found.map(({ ref }) => ref ?? null)]);
+  const generation = renew.length === 0 ? row.generation : row.generation + 1;
+  const renewed = new Map(renew.map((one) => [one.operationKey, renewedKey(one.operationKey, permit, generation)]));
+  const made = await tx.sql('delivery.repair_renew', renewSql, [
+    [...renewed.keys()],
+    [...renewed.values()],
+    renew.map(({ ref }) => ref ?? null),
+  ]);
+  if (made.length !== renew.length) throw new Error('an operation that is to be changed has not succeeded');
+  const left = row.operation_keys.filter((key) => !found.some((one) => one.operationKey === key));
+  await tx.sql('delivery.repair_reopen', reopenSql, [left]);
+  const contact = renew.find((one) => kindOf(one.operationKey, permit) === 'contact');
+  if (contact?.ref !== undefined) await tx.sql('delivery.repair_contact', contactSql, [permit.eventId, permit.destination, contact.ref]);
+  return { generation, keys: row.operation_keys.map((key) => renewed.get(key) ?? key) };
+}
+
+/** `contact` of `<event>:<destination>:contact~g2`. */
+function kindOf(key: string, { eventId, destination }: Permit): string {
+  return key.slice(`${eventId}:${destination}:`.length).replace(/~g\d+$/, '');
+}
+
+function renewedKey(key: string, permit: Permit, generation: number): string {
+  return operationKey(permit.eventId, permit.destination, kindOf(key, permit), generation);
+}
