@@ -96,7 +96,7 @@ describe('the console on a running instance', () => {
     await page.waitForURL(`**/leads/${eventId}`);
     const summary = page.getByRole('region', { name: 'Summary' });
     await summary.getByText('Whose turn it is').waitFor();
-    await page.getByRole('article', { name: 'Delivery to sandbox-crm' }).getByText('delivered').waitFor();
+    await page.getByRole('article', { name: 'Delivery to sandbox-crm' }).getByText('delivered').first().waitFor();
     expect(await page.content()).not.toContain(person(sent - 1).email);
     expect(page.url()).not.toContain('@');
     expect(await axeFindings(page)).toEqual([]);
@@ -115,7 +115,7 @@ describe('the console on a running instance', () => {
     await stack.sandbox.clearRules();
     const path = await draftFromGroup(page);
     const own = page.getByRole('button', { name: 'Approve' });
-    expect(await page.locator(`[id="${await own.getAttribute('aria-describedby')}"]`).textContent()).toMatch(/You drafted it/);
+    expect(await page.locator(`[id="${await own.getAttribute('aria-describedby')}"]`).textContent()).toContain('permission replay_approve');
     const { lookups } = await stack.sandbox.crmStats();
     const other = await as('approver', path);
     await other.getByRole('button', { name: 'Approve', exact: true }).click();
@@ -194,7 +194,7 @@ describe('the console on a running instance', () => {
     expect(await page.getByRole('button', { name: 'Approve' }).getAttribute('aria-disabled')).toBe('true');
     const other = await as('approver', new URL(page.url()).pathname);
     await other.getByRole('button', { name: 'Approve' }).click();
-    await page.getByText('done', { exact: true }).waitFor();
+    await page.getByText(/^.?done$/).waitFor();
     expect(await stack.sandbox.leads(eventId)).toHaveLength(1);
     expect(await axeFindings(page)).toEqual([]);
   });

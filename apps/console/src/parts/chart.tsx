@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { useTheme } from '../shell/theme.js';
 import { Teach } from './small.js';
-import type { Tone } from './words.js';
+import { duration, type Tone } from './words.js';
 
 export interface Series {
   name: string;
@@ -21,6 +21,16 @@ interface ChartProps {
 }
 
 const heightPx = 180;
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+/** Distances of an axis of milliseconds that people count in. */
+const durationSteps = [1, 2, 5]
+  .flatMap((one) => [1, 10, 100, 1_000].map((unit) => one * unit))
+  .concat(
+    [1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60_000),
+    [10_000, 20_000, 30_000],
+    [1, 2, 4, 8, 12, 24, 48, 96, 240].map((hours) => hours * 3_600_000),
+  )
+  .sort((a, b) => a - b);
 const variable: Readonly<Record<Series['tone'], string>> = {
   ok: '--ok',
   wait: '--wait',
@@ -52,7 +62,15 @@ function draw(host: HTMLElement, { at, series, write }: ChartProps): uPlot {
     height: heightPx,
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
-    axes: [axis, { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => write(value)) }],
+    axes: [
+      { ...axis, space: 64, values: (_plot, splits) => splits.map((seconds) => clock.format(seconds * 1_000)) },
+      {
+        ...axis,
+        size: 62,
+        values: (_plot, splits) => splits.map((value) => write(value)),
+        ...(write === duration && { incrs: durationSteps }),
+      },
+    ],
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.15)] } },
     series: [
       {},

@@ -73,11 +73,12 @@ const units = [
   ['s', 1_000],
 ] as const;
 
-/** `3 d 4 h`: the two largest units; under a second `320 ms`. */
+/** `3 d 4 h`: the two largest units; `1.8 s` under ten seconds, `320 ms` under one. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return '–';
   if (ms < 0) return `-${duration(-ms)}`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${Math.floor(ms / 100) / 10} s`;
   const index = units.findIndex(([, size]) => ms >= size);
   const [unit, size] = units[index] ?? ['s', 1_000];
   const next = units[index + 1];

@@ -1,4 +1,4 @@
-import { NavLink } from 'react-router';
+import { Link } from 'react-router';
 import { useMe } from '../api/me.js';
 import { signOut } from '../api/session.js';
 import icon from '../icon.svg';
@@ -19,21 +19,21 @@ export function Rail({ pathname, onHelp }: { pathname: string; onHelp: () => voi
   const keysOn = useKeysOn();
   return (
     <nav className="rail" aria-label="Console">
-      <NavLink to="/" className="brand">
+      <Link to="/" className="brand">
         <img src={icon} alt="" />
         Lead delivery
-      </NavLink>
+      </Link>
       <ul className="rail-links">
         {Object.entries(places).map(([key, { path, name }]) => (
           <li key={key}>
-            <NavLink to={path} aria-current={isHere(path, pathname) ? 'page' : undefined}>
+            <Link to={path} aria-current={isHere(path, pathname) ? 'page' : undefined}>
               {name}
               {keysOn && (
                 <span className="keys" aria-hidden="true">
                   g {key}
                 </span>
               )}
-            </NavLink>
+            </Link>
           </li>
         ))}
       </ul>
@@ -49,7 +49,7 @@ function RailFoot({ onHelp }: { onHelp: () => void }) {
     <div className="rail-foot">
       {me !== undefined && (
         <p>
-          <NavLink to="/me">{me.name}</NavLink>
+          <Link to="/me">{me.name}</Link>
           <br />
           <span className="quiet">{me.roles.join(', ')}</span>
         </p>

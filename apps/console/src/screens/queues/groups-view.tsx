@@ -119,7 +119,7 @@ function GroupRow({ group, tab, asOf }: { group: LetterGroup; tab: string; asOf:
       <td>
         {group.assignee ?? plain(group.owner)}
         <small className={overdue > 0 ? 'toned tone-dead' : undefined}>
-          {overdue > 0 ? 'overdue: ' : 'look by '}
+          {overdue > 0 ? 'was due ' : 'due '}
           <Ago at={group.respond_by} />
         </small>
       </td>

@@ -98,7 +98,7 @@ function Turn({ letter }: { letter: DeadLetter }) {
     <td>
       {letter.assignee ?? plain(letter.owner)}
       <small className={overdue ? 'toned tone-dead' : undefined}>
-        {overdue ? 'overdue: ' : letter.state === 'held' ? 'deadline ' : 'look by '}
+        {overdue ? 'was due ' : letter.state === 'held' ? 'deadline ' : 'due '}
         <Ago at={due} />
       </small>
     </td>
