@@ -103,11 +103,8 @@ export async function startIntake(context: Context): Promise<Stoppable[]> {
 }
 
 /** What other services and people at the keyboard may ask for. */
-function serveOthers(
-  server: InternalServer,
-  { site, relayWake }: Pick<AcceptTools, 'site' | 'relayWake'>,
-  { storage, logger }: { storage: Storage; logger: Logger },
-): void {
+function serveOthers(server: InternalServer, tools: AcceptTools, { storage, logger }: { storage: Storage; logger: Logger }): void {
+  const { site, relayWake } = tools;
   serveVault(server, { ...storage, logger });
   serveVaultStates(server, storage);
   serveTestLeads(server, tools);
