@@ -23,7 +23,7 @@ export function eventsOf({ course, histories, own }: Pick<LeadRecords, 'course' 
 }
 
 function intakeEvents(course: LeadCourse): TimelineEvent[] {
-  const { submitted_at, accepted_at, vault, trace_id, deliveries } = course;
+  const { submitted_at, accepted_at, vault, trace_id } = course;
   const service = 'intake';
   const events: TimelineEvent[] = [];
   if (submitted_at !== null) events.push({ at: submitted_at, kind: 'submitted', title: 'Submitted by the person', service });
@@ -31,7 +31,7 @@ function intakeEvents(course: LeadCourse): TimelineEvent[] {
     const trace = trace_id === null ? {} : { trace_id };
     events.push({ at: accepted_at, kind: 'accepted', title: 'Accepted and saved', service, ...trace, detail: course.policy ?? undefined });
   }
-  if (accepted_at !== null && deliveries.length > 0) events.push(...announcements(course, accepted_at));
+  if (accepted_at !== null) events.push(...announcements(course, accepted_at));
   for (const refusal of course.refusals) {
     const { rejected_at: at, class: failure, code, topic, partition, offset } = refusal;
     const detail = refusal.errors.map(({ field, problem }) => `${field} ${problem}`).join('; ') || undefined;
