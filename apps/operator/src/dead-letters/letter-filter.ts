@@ -30,7 +30,7 @@ export const letterFilter = {
   organization: name.optional(),
   disposition: z.enum(dispositions).optional(),
   assignee: name.optional(),
-  group: z.uuid().optional().describe('`key` of a group.'),
+  group: z.guid().optional().describe('`key` of a group.'),
   q_ref: z.string().min(1).max(64).optional().describe('Reference (L-…) or event id of the lead.'),
 };
 const filter = z.strictObject(letterFilter);

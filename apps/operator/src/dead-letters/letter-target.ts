@@ -8,10 +8,11 @@ import { statementName } from './statement-name.js';
 export const mostDecided = 20_000;
 const mostIds = 500;
 
+/** A hash of what the letters have in common, in the form of an id. */
 const group = z.union([
-  z.uuid(),
+  z.guid(),
   z.strictObject({
-    key: z.uuid(),
+    key: z.guid(),
     as_of: z.iso.datetime({ offset: true }).optional().describe('`as_of` of the answer with the groups. Absent: now.'),
   }),
 ]);

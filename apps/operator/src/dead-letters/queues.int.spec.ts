@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
@@ -249,7 +249,7 @@ describe('a decision', () => {
     const own = (await list({ organization: 'demo', limit: 1 })).items[0]?.dead_letter_id ?? '';
     const assign = (target: object, by = person(['demo'])) => assignLetters(db, assignRequest.parse({ ...target, assignee: 'eve' }), by);
     await expect(assign({ ids: [own, other] })).rejects.toMatchObject({ problem: { status: 404 } });
-    await expect(assign({ ids: [own, key] })).rejects.toMatchObject({ problem: { status: 404 } });
+    await expect(assign({ ids: [own, randomUUID()] })).rejects.toMatchObject({ problem: { status: 404 } });
     await expect(assign({ ids: [own, closed] }, person())).rejects.toMatchObject({ problem: { status: 409, ids: [closed] } });
     await expect(listNotes(db, other, person(['demo']))).rejects.toMatchObject({ problem: { status: 404 } });
     expect((await list({ assignee: 'eve' })).items).toEqual([]);

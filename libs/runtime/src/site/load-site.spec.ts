@@ -147,12 +147,12 @@ describe('a site file', () => {
   });
 
   it('names no issuer and lets nobody decide alone where the file says nothing, and reads both where it does', () => {
-    expect(parseSite(good, env).operator).toEqual({ policies: {} });
+    expect(parseSite(good, env).operator).toEqual({ noticeWindowMs: 300_000, policies: {} });
     const own = `${good}
 operator:
   oidc: { issuer: "https://id.example.test/", audience: leads, roles_claim: realm_access.roles, role_map: { duty: operator } }
   policies: { single_operator: {} }`;
-    expect(parseSite(own, env).operator).toEqual({
+    expect(parseSite(own, env).operator).toMatchObject({
       oidc: {
         issuer: 'https://id.example.test/',
         audience: 'leads',
