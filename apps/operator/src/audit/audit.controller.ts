@@ -15,13 +15,13 @@ import { AuditSealer } from './sealer.js';
 import { type AuditReport, auditReport, verifyAudit } from './verify.js';
 
 /** Body of POST /internal/v1/audit:verify. */
-export const verifyRequest = z.strictObject({
+const verifyRequest = z.strictObject({
   /** A head that was kept elsewhere, as text; absent: the exported one. */
   head: z.string().min(1).max(4_096).optional(),
 });
 
 /** Reads the audit and checks its chain. */
-export class AuditDesk {
+class AuditDesk {
   private checking: Promise<AuditReport> | undefined;
 
   constructor(private readonly tools: { db: Sql; headFile?: string; readHead: ReturnType<typeof headReader> }) {}
@@ -44,7 +44,7 @@ export class AuditDesk {
 }
 
 @Controller('v1/audit')
-export class AuditController {
+class AuditController {
   constructor(@Inject(AuditDesk) private readonly desk: AuditDesk) {}
 
   @Get()

@@ -27,7 +27,7 @@ const consoleConfig = z.object({
 
 /** What the console asks before and after somebody has signed in. */
 @Controller()
-export class MeController {
+class MeController {
   constructor(@Inject(operatorConfig) private readonly operator: OperatorConfig) {}
 
   @Get('v1/me')

@@ -18,7 +18,7 @@ const mostUnreadBytes = 64 * 1_024;
 
 /** Tells consoles that something has changed, as server-sent events. They ask for what they show; nothing of it goes this way. */
 @Controller('v1/live')
-export class LiveController implements OnModuleDestroy {
+class LiveController implements OnModuleDestroy {
   private readonly streams = new Set<ServerResponse>();
 
   constructor(@Inject(Changes) private readonly changes: Changes) {}
