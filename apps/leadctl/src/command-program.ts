@@ -4,6 +4,8 @@ import { askOperator } from './commands/dead-letters.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
 import type { Line, Output } from './output.js';
+import { decideDestination, listDestinations, testDestination } from './rest/other-commands.js';
+import { addRestCommand, orAsPerson, type RestCommand } from './rest/rest-command.js';
 
 interface Context {
   output(): Output;
@@ -13,7 +15,7 @@ interface Context {
 
 interface Decided {
   runDir?: string;
-  by: string;
+  by?: string;
   reason?: string;
 }
 
@@ -36,11 +38,18 @@ export function addCommands(program: Command, context: Context): void {
       command: 'hold',
       destination: name,
     }),
+    decideDestination('hold'),
   );
-  decided(destinations.command('release <name>').description('send there again; probes come first'), context, (name) => ({
-    command: 'release',
-    destination: name,
-  }));
+  decided(
+    destinations.command('release <name>').description('send there again; probes come first'),
+    context,
+    (name) => ({
+      command: 'release',
+      destination: name,
+    }),
+    decideDestination('release'),
+  );
+  addRestCommand(destinations, testDestination, context);
   const deliveries = program.command('deliveries').description('what a person decides about one delivery');
   addDiscard(deliveries, context);
   addEvidence(deliveries, context);
@@ -54,23 +63,25 @@ interface Destination {
   open_until?: string;
 }
 
-function addDestinationList(destinations: Command, { output, env }: Context): void {
-  destinations
+function addDestinationList(destinations: Command, context: Context): void {
+  const list = destinations
     .command('list')
-    .description('every destination that was ever sent to or held')
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async ({ runDir }: { runDir?: string }) => {
-      const answer = await askOperator<{ items: Destination[] }>(findInstallation(runDir, env), 'destinations:state', {});
-      const lines = answer.items.map(
-        ({ destination, mode, reason = '', hold, open_until = '' }): Line => ({
-          destination,
-          mode,
-          reason: hold === undefined ? reason : `held by ${hold.by}: ${hold.reason}`,
-          until: open_until,
-        }),
-      );
-      output().document(answer, lines.length === 0 ? [{ result: 'no destinations yet' }] : lines);
-    });
+    .description('every destination that was ever sent to or held; as a person, all that you may see with latency and backlog')
+    .option('--run-dir <dir>', runDirHelp);
+  const otherwise = async (): Promise<void> => {
+    const { runDir } = list.opts<{ runDir?: string }>();
+    const answer = await askOperator<{ items: Destination[] }>(findInstallation(runDir, context.env), 'destinations:state', {});
+    const lines = answer.items.map(
+      ({ destination, mode, reason = '', hold, open_until = '' }): Line => ({
+        destination,
+        mode,
+        reason: hold === undefined ? reason : `held by ${hold.by}: ${hold.reason}`,
+        until: open_until,
+      }),
+    );
+    context.output().document(answer, lines.length === 0 ? [{ result: 'no destinations yet' }] : lines);
+  };
+  orAsPerson(list, listDestinations, { context, otherwise });
 }
 
 function addDiscard(deliveries: Command, context: Context): void {
@@ -112,24 +123,35 @@ function whyNot({ reason = 'no reason given' }: Answer, service = ''): string {
 }
 
 /** Adds who and why to a command, sends it, prints what came of it; exit 3 when it did not fit the state. */
+// eslint-disable-next-line @typescript-eslint/max-params -- a command, what it is in, and its two doors
 function decided(
+  command: Command,
+  context: Context,
+  toBody: (first: string, second: string, options: Words) => object,
+  asPerson?: Pick<RestCommand<unknown>, 'call' | 'lines'>,
+): void {
+  command
+    .option('--by <name>', 'who decided it, where no token says so; kept in the audit')
+    .requiredOption('--reason <text>', 'why, up to 200 characters; kept in the audit', aReason('--reason', 200))
+    .option('--service <name>', 'crm-writer or notifier', 'crm-writer')
+    .option('--run-dir <dir>', runDirHelp);
+  const otherwise = (): Promise<void> => sendInside(command, context, toBody);
+  if (asPerson === undefined) command.action(otherwise);
+  else orAsPerson(command, asPerson, { context, otherwise });
+}
+
+async function sendInside(
   command: Command,
   { output, env, ended }: Context,
   toBody: (first: string, second: string, options: Words) => object,
-): void {
-  command
-    .requiredOption('--by <name>', 'who decided it; kept in the audit')
-    .requiredOption('--reason <text>', 'why, up to 200 characters; kept in the audit', aReason('--reason', 200))
-    .option('--service <name>', 'crm-writer or notifier', 'crm-writer')
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async () => {
-      const options = command.opts<Decided & Words>();
-      const [first, second] = command.args as [string, string];
-      const { by, reason, runDir, service } = options;
-      const body = { service, command: { ...toBody(first, second, options), by, reason } };
-      const answer = await askOperator<Answer>(findInstallation(runDir, env), 'commands:send', body);
-      const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${whyNot(answer, service)}`;
-      output().document(answer, [{ what: command.args.join(' '), result }]);
-      if (!answer.applied) ended(exitCodes.found);
-    });
+): Promise<void> {
+  const options = command.opts<Decided & Words>();
+  const [first, second] = command.args as [string, string];
+  const { by, reason, runDir, service } = options;
+  if (by === undefined) command.error("error: required option '--by <name>' not specified");
+  const body = { service, command: { ...toBody(first, second, options), by, reason } };
+  const answer = await askOperator<Answer>(findInstallation(runDir, env), 'commands:send', body);
+  const result = answer.applied ? (answer.state ?? 'done') : `nothing was changed: ${whyNot(answer, service)}`;
+  output().document(answer, [{ what: command.args.join(' '), result }]);
+  if (!answer.applied) ended(exitCodes.found);
 }

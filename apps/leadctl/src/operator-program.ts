@@ -18,6 +18,10 @@ import {
 import { exitCodes } from './exit-codes.js';
 import { findInstallation, type Installation } from './installation.js';
 import type { Output } from './output.js';
+import { showBatch, stopBatch } from './rest/batch-commands.js';
+import { listLetters, showLetter } from './rest/queue-commands.js';
+import { orAsPerson } from './rest/rest-command.js';
+import { addBatchCommands } from './rest-program.js';
 
 interface Context {
   output(): Output;
@@ -34,7 +38,9 @@ export function addOperator(program: Command, context: Context): void {
   addShow(letters, context);
   addDismiss(letters, context);
   addApprove(program.command('items').description('deliveries that are tried again because somebody said so'), context);
-  addBatches(program.command('batches').description('approved items that belong together'), context);
+  const batches = program.command('batches').description('approved items that belong together');
+  addBatches(batches, context);
+  addBatchCommands(batches, context);
 }
 
 interface RunDir {
@@ -43,7 +49,7 @@ interface RunDir {
 const installationOf = ({ runDir }: RunDir, { env }: Context): Installation => findInstallation(runDir, env);
 
 function addList(letters: Command, context: Context): void {
-  letters
+  const list = letters
     .command('list')
     .description('dead letters in the order in which they came')
     .option('--destination <name>', 'only of this destination')
@@ -51,25 +57,28 @@ function addList(letters: Command, context: Context): void {
     .option('--state <state>', 'open, closed or any', 'open')
     .option('--after <id>', 'go on after this one (the last id of the page before)')
     .option('--limit <n>', 'at most so many, up to 200', upTo(200), 50)
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async ({ runDir, ...filter }: RunDir & Record<string, string | number>) => {
-      const page = await askOperator<{ items: DeadLetter[] }>(installationOf({ runDir }, context), 'dead-letters:list', filter);
-      const lines = deadLetterLines(page.items);
-      context.output().document(page, lines.length === 0 ? [{ result: 'no dead letters' }] : lines);
-    });
+    .option('--run-dir <dir>', runDirHelp);
+  const otherwise = async (): Promise<void> => {
+    const { runDir, ...filter } = list.opts<RunDir & Record<string, string | number>>();
+    const page = await askOperator<{ items: DeadLetter[] }>(installationOf({ runDir }, context), 'dead-letters:list', filter);
+    const lines = deadLetterLines(page.items);
+    context.output().document(page, lines.length === 0 ? [{ result: 'no dead letters' }] : lines);
+  };
+  orAsPerson(list, listLetters, { context, otherwise });
 }
 
 function addShow(letters: Command, context: Context): void {
-  letters
+  const show = letters
     .command('show <event-id>')
     .description('every dead letter of one lead with its calls; exit 3 when there is none')
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async (eventId: string, options: RunDir) => {
-      const body = { event_id: eventId };
-      const { items } = await askOperator<{ items: DeadLetterDetail[] }>(installationOf(options, context), 'dead-letters:show', body);
-      context.output().document({ items }, courseLines(items));
-      if (items.length === 0) context.ended(exitCodes.found);
-    });
+    .option('--run-dir <dir>', runDirHelp);
+  const otherwise = async (): Promise<void> => {
+    const body = { event_id: show.args[0] };
+    const { items } = await askOperator<{ items: DeadLetterDetail[] }>(installationOf(show.opts(), context), 'dead-letters:show', body);
+    context.output().document({ items }, courseLines(items));
+    if (items.length === 0) context.ended(exitCodes.found);
+  };
+  orAsPerson(show, showLetter, { context, otherwise });
 }
 
 function addDismiss(letters: Command, context: Context): void {
@@ -126,27 +135,36 @@ function addApprove(items: Command, context: Context): void {
 }
 
 function addBatches(batches: Command, context: Context): void {
-  batches
+  const show = batches
     .command('show <batch-id>')
     .description('a batch and what became of each item; exit 3 when there is none')
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async (batchId: string, options: RunDir) => {
-      const body = { batch_id: batchId };
-      const { batch } = await askOperator<{ batch: Batch | null }>(installationOf(options, context), 'batches:show', body);
-      if (batch === null) context.ended(exitCodes.found);
-      context.output().document({ batch }, batch === null ? [] : batchLines(batch));
-    });
-  batches
+    .option('--run-dir <dir>', runDirHelp);
+  const showInside = async (): Promise<void> => {
+    const body = { batch_id: show.args[0] };
+    const { batch } = await askOperator<{ batch: Batch | null }>(installationOf(show.opts(), context), 'batches:show', body);
+    if (batch === null) context.ended(exitCodes.found);
+    context.output().document({ batch }, batch === null ? [] : batchLines(batch));
+  };
+  orAsPerson(show, { call: showBatch.call, lines: showBatch.lines }, { context, otherwise: showInside });
+  addStop(batches, context);
+}
+
+function addStop(batches: Command, context: Context): void {
+  const stop = batches
     .command('stop <batch-id>')
     .description('no further item of it is begun; every service knows within 5 s; exit 3 when it had ended before')
-    .requiredOption('--by <name>', 'who stops it; kept with the batch')
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async (batchId: string, { by, ...options }: RunDir & { by: string }) => {
-      const body = { batch_id: batchId, by };
-      const { stopped } = await askOperator<{ stopped: boolean }>(installationOf(options, context), 'batches:stop', body);
-      context.output().table([{ what: `batch ${batchId}`, result: stopped ? 'stopped' : 'had ended before' }], '');
-      if (!stopped) context.ended(exitCodes.found);
-    });
+    .option('--by <name>', 'who stops it, where the token does not say so; kept with the batch')
+    .option('--reason <text>', 'why, as a person; kept in the audit', aReason('--reason'))
+    .option('--run-dir <dir>', runDirHelp);
+  const otherwise = async (): Promise<void> => {
+    const { by, ...options } = stop.opts<RunDir & { by?: string }>();
+    if (by === undefined) stop.error("error: required option '--by <name>' not specified");
+    const body = { batch_id: stop.args[0], by };
+    const { stopped } = await askOperator<{ stopped: boolean }>(installationOf(options, context), 'batches:stop', body);
+    context.output().table([{ what: `batch ${stop.args[0]}`, result: stopped ? 'stopped' : 'had ended before' }], '');
+    if (!stopped) context.ended(exitCodes.found);
+  };
+  orAsPerson(stop, stopBatch, { context, otherwise });
 }
 
 function upTo(most: number): (text: string) => number {

@@ -12,6 +12,7 @@ import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
 import { addOperator } from './operator-program.js';
 import { createOutput, type Output } from './output.js';
+import { addRest } from './rest-program.js';
 import { addVault } from './vault-program.js';
 
 const owner = { DATABASE_URL: databaseEnv.DATABASE_URL };
@@ -20,7 +21,7 @@ const owner = { DATABASE_URL: databaseEnv.DATABASE_URL };
 export function createProgram(ended: (code: number) => void, env: NodeJS.ProcessEnv = process.env): Command {
   const program = new Command('leadctl')
     .description(
-      'Jobs and tools of lead delivery. Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 found something to change, 4 out of reach.',
+      'Jobs and tools of lead delivery. Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 found something to change, 4 out of reach, 5 refused.',
     )
     .option('--json', 'print JSON instead of tables')
     .exitOverride();
@@ -33,6 +34,7 @@ export function createProgram(ended: (code: number) => void, env: NodeJS.Process
   addBalance(program, { output, env, ended });
   addOperator(program, { output, env, ended });
   addCommands(program, { output, env, ended });
+  addRest(program, { output, env, ended });
   return program;
 }
 

@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { CommanderError } from 'commander';
+import { exitCodeOf } from './exit-codes.js';
+import { createProgram } from './program.js';
+
+interface Asked {
+  method?: string;
+  url?: string;
+  token?: string;
+  body?: unknown;
+}
+
+let server: Server;
+let runDir: string;
+let printed: string;
+let said: string;
+let asked: Asked[];
+/** Answers in their order; the last one is given again. */
+let answers: { status?: number; body: unknown }[];
+
+beforeEach(async () => {
+  [printed, said, asked, answers] = ['', '', [], []];
+  jest.spyOn(process.stdout, 'write').mockImplementation(((text: unknown) => {
+    printed += String(text);
+    return true;
+  }) as never);
+  server = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    request.on('end', () => {
+      const { method, url, headers } = request;
+      asked.push({ method, url, token: headers.authorization?.replace('Bearer ', ''), ...(text !== '' && { body: JSON.parse(text) }) });
+      const { status = 200, body } = (answers.length > 1 ? answers.shift() : answers[0]) ?? { body: {} };
+      response
+        .writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' })
+        .end(JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  runDir = mkdtempSync(path.join(tmpdir(), 'run-'));
+  const operator = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const operatorTokens = { viewer: 'tok-viewer', operator: 'tok-operator', approver: 'tok-approver', admin: 'tok-admin' };
+  writeFileSync(path.join(runDir, 'endpoints.json'), JSON.stringify({ operator, operatorTokens }));
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(runDir, { recursive: true });
+});
+
+async function run(...words: string[]): Promise<number> {
+  let code = 0;
+  const program = createProgram((ended) => {
+    code = ended;
+  }, {});
+  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) {
+    command.configureOutput({ writeErr: () => undefined });
+  }
+  try {
+    await program.parseAsync(['node', 'leadctl', ...words]);
+    return code;
+  } catch (error) {
+    said = (error as Error).message;
+    return error instanceof CommanderError ? 2 : exitCodeOf(error);
+  }
+}
+const here = (): string[] => ['--run-dir', runDir];
+
+describe('who asks', () => {
+  it('is the demo person of the role that is named, and a viewer where none is', async () => {
+    await run('me', ...here());
+    await run('me', ...here(), '--as', 'approver');
+    expect(asked).toMatchObject([
+      { url: '/v1/me', token: 'tok-viewer' },
+      { url: '/v1/me', token: 'tok-approver' },
+    ]);
+  });
+
+  it('is whoever has the token, at any address', async () => {
+    const { port } = server.address() as AddressInfo;
+    expect(await run('me', '--url', `http://127.0.0.1:${port}/`, '--token', 'mine')).toBe(0);
+    expect(asked).toMatchObject([{ url: '/v1/me', token: 'mine' }]);
+  });
+
+  it.each([
+    [['me', '--url', 'http://127.0.0.1:1'], 'LEADCTL_TOKEN'],
+    [['me', '--url', 'ftp://x', '--token', 't'], '--url'],
+    [['me', '--run-dir', '/nowhere'], 'endpoints.json'],
+  ])('%j is refused with what is missing, exit 2', async (words, name) => {
+    expect(await run(...words)).toBe(2);
+    expect(said).toContain(name);
+  });
+});
+
+describe('what a person does', () => {
+  const id = '0197a2f0-0000-7000-8000-000000000001';
+  it.each([
+    [['search', id], { method: 'POST', url: '/v1/search', body: { text: id, kind: 'auto' } }, { items: [] }],
+    [['queues', 'list', '--tab', 'held', '--destination', 'crm'], { url: '/v1/dead-letters?destination=crm&tab=held' }, { items: [] }],
+    [['dead-letters', 'list', '--as', 'viewer'], { url: '/v1/dead-letters?state=open' }, { items: [] }],
+    [['queues', 'groups', '--class', 'auth'], { url: '/v1/dead-letters/groups?class=auth' }, { items: [] }],
+    [['queues', 'assign', '--id', id, '--to', 'olga'], { url: '/v1/dead-letters/assign', body: { ids: [id], assignee: 'olga' } }, {}],
+    [
+      ['queues', 'note', 'their ticket 42', '--group', 'g'],
+      { url: '/v1/dead-letters/note', body: { group: 'g', text: 'their ticket 42' } },
+      {},
+    ],
+    [
+      ['queues', 'disposition', 'fix_data', '--id', id, '--reason', 'typo'],
+      { url: '/v1/dead-letters/disposition', body: { ids: [id], disposition: 'fix_data', reason: 'typo' } },
+      {},
+    ],
+    [
+      ['batches', 'draft', '--destination', 'crm', '--rate', '200', '--reason', 'they are back'],
+      { url: '/v1/batches', body: { filter: { destination: 'crm' }, rate_per_s: 200, reason: 'they are back' } },
+      { batch_id: id, items: 3 },
+    ],
+    [['batches', 'dry-run', id], { method: 'POST', url: `/v1/batches/${id}/dry-run` }, {}],
+    [['batches', 'approve', id, '--hash', 'h'], { url: `/v1/batches/${id}/approve`, body: { hash: 'h' } }, {}],
+    [['batches', 'pause', id, '--reason', 'lunch'], { url: `/v1/batches/${id}/pause`, body: { reason: 'lunch' } }, {}],
+    [['batches', 'resume', id], { url: `/v1/batches/${id}/resume` }, {}],
+    [['batches', 'stop', id, '--reason', 'wrong', '--as', 'operator'], { url: `/v1/batches/${id}/stop`, body: { reason: 'wrong' } }, {}],
+    [['batches', 'items', id, '--outcome', 'failed'], { url: `/v1/batches/${id}/items?outcome=failed` }, { items: [] }],
+    [['destinations', 'list', '--as', 'viewer'], { method: 'GET', url: '/v1/destinations' }, { items: [], unavailable: [] }],
+    [
+      ['destinations', 'hold', 'crm', '--reason', 'their change', '--as', 'operator'],
+      { url: '/v1/destinations/crm/hold', body: { reason: 'their change', service: 'crm-writer' } },
+      {},
+    ],
+    [['destinations', 'release', 'crm', '--reason', 'done', '--as', 'operator'], { url: '/v1/destinations/crm/release' }, {}],
+    [['destinations', 'test', 'a/b'], { method: 'POST', url: '/v1/destinations/a%2Fb/test' }, { event_id: id }],
+    [
+      ['erasures', 'request', '--event-id', id, '--reason', 'request 17'],
+      { url: '/v1/erasures', body: { event_id: id, reason: 'request 17' } },
+      { places: [], tasks: [] },
+    ],
+    [['erase', 'approve', id, '--hash', 'h'], { url: `/v1/erasures/${id}/approve`, body: { hash: 'h' } }, { places: [], tasks: [] }],
+    [['audit', 'list', '--about', id], { url: `/v1/audit?subject=${id}` }, { items: [] }],
+    [['audit', 'verify', '--as', 'viewer'], { url: '/v1/audit/verify' }, { ok: true }],
+  ])('%j asks for it once', async (words, expected, body) => {
+    answers = [{ body }];
+    const code = await run('--json', ...words, ...here());
+    expect(asked).toMatchObject([expected]);
+    expect(JSON.parse(printed)).toEqual(body);
+    expect([0, 3]).toContain(code);
+  });
+
+  it.each([
+    ['queues', 'disposition', 'fix_data'],
+    ['batches', 'draft', '--destination', 'crm'],
+    ['batches', 'pause', id],
+    ['erasures', 'request', '--event-id', id],
+    ['destinations', 'hold', 'crm', '--as', 'operator'],
+    ['lead', 'reveal', id],
+  ])('%s %s needs a reason, and asks nobody without one', async (...words) => {
+    expect(await run(...words, ...here())).toBe(2);
+    expect(asked).toEqual([]);
+  });
+
+  it('prints a lead as a person reads it', async () => {
+    const summary = {
+      what_happened: 'It waits.',
+      next: 'It is tried again',
+      who: 'nobody has to',
+      seen_by_customer: 'thanks',
+      seen_by_sales: 'nothing',
+    };
+    const deliveries = [{ service: 'crm-writer', destination: 'crm', state: 'waiting', class: null, code: 'http_503' }];
+    answers = [
+      { body: { event_id: id, summary, deliveries, events: [{ at: '2026-06-01T12:00:00Z', title: 'Accepted', service: 'intake' }] } },
+    ];
+    expect(await run('lead', 'show', id, ...here())).toBe(0);
+    for (const words of ['It waits.', 'It is tried again (nobody has to)', 'waiting http_503', '2026-06-01T12:00:00Z', 'Accepted']) {
+      expect(printed).toContain(words);
+    }
+  });
+});
+
+describe('following', () => {
+  const batch = (state: string, sent: number) => ({ batch_id: 'b', state, hash: 'h', author: 'olga', counts: { sent } });
+
+  it('goes on until it is over, and the exit code says how it ended', async () => {
+    answers = [{ body: batch('running', 1) }, { body: batch('stopped', 7) }];
+    expect(await run('batches', 'watch', 'b', ...here())).toBe(3);
+    expect(asked).toHaveLength(2);
+    expect(printed).toContain('running');
+    expect(printed).toContain('stopped');
+  });
+
+  it('ends after one look without --watch', async () => {
+    answers = [{ body: { places: [{ place: 'vault', before: 1, done: false }], tasks: [] } }];
+    expect(await run('erasures', 'show', 'e', ...here())).toBe(3);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('the exit code', () => {
+  const problem = { title: 'You may not do this', detail: 'This needs the permission configure' };
+  it.each([
+    [401, 5],
+    [403, 5],
+    [404, 5],
+    [409, 5],
+    [422, 2],
+    [503, 4],
+  ])('of an answer %d is %d, and what the service says is said', async (status, code) => {
+    answers = [{ status, body: { ...problem, errors: [{ field: 'reason', problem: 'is empty', fix: 'Say why' }] } }];
+    expect(await run('destinations', 'test', 'crm', ...here())).toBe(code);
+    expect(said).toContain('This needs the permission configure');
+    expect(said).toContain('reason is empty. Say why');
+  });
+
+  it('is 4 where nobody answers', async () => expect(await run('me', '--url', 'http://127.0.0.1:1', '--token', 'secret-token')).toBe(4));
+
+  it('is 3 where an audit was changed', async () => {
+    answers = [{ body: { ok: false } }];
+    expect(await run('audit', 'verify', '--as', 'viewer', ...here())).toBe(3);
+  });
+});

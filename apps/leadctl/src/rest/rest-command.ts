@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { aReason } from '../a-reason.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Line, Output } from '../output.js';
+import { namesPerson, type PersonOptions, restClient, withPerson } from './person-door.js';
+import type { RestCall } from './rest-client.js';
+
+export interface Context {
+  output(): Output;
+  env: NodeJS.ProcessEnv;
+  ended(code: number): void;
+}
+
+export type Words = Record<string, string | string[] | boolean | undefined>;
+
+/** One command of a person: what it asks of the REST API and what it prints. */
+export interface RestCommand<T> {
+  /** `show <event-id>`, as commander reads it. */
+  usage: string;
+  about: string;
+  /** Flags, help and, where it has one, default. */
+  options?: readonly (readonly [flags: string, help: string, fallback?: string])[];
+  /** It changes something: a reason is required. */
+  reason?: boolean;
+  call(words: readonly string[], options: Words): RestCall | Promise<RestCall>;
+  lines(answer: T): Line[];
+  /** Said where there is no line. */
+  empty?: string;
+  /** True: there is something that a person must see to, exit 3. */
+  found?(answer: T): boolean;
+  /** With --watch it is asked again and again; until this says that it is over. Absent: it cannot be watched. */
+  over?: (answer: T) => boolean;
+}
+
+const watchEveryMs = 2_000;
+
+/** Adds one command to a group. Rejects with RestRefused, RestUnavailable, ConfigError. */
+export function addRestCommand<T>(group: Command, command: RestCommand<T>, context: Context): void {
+  const added = withPerson(group.command(command.usage).description(command.about));
+  for (const option of command.options ?? []) added.option(...option);
+  if (command.reason) added.requiredOption('--reason <text>', 'why; kept in the audit', aReason('--reason'));
+  if (command.over !== undefined) added.option('--watch', 'ask again every 2 s until it is over', command.usage.startsWith('watch '));
+  added.action(async () => runRest(command, { words: added.args, options: added.opts() }, context));
+}
+
+/** Asks, prints, and sets the exit code; with `watch` until it is over. */
+export async function runRest<T>(
+  command: Pick<RestCommand<T>, 'call' | 'lines' | 'empty' | 'found' | 'over'>,
+  { words, options }: { words: readonly string[]; options: Words & PersonOptions },
+  { output, env, ended }: Context,
+): Promise<void> {
+  const client = restClient(options, env);
+  const call = await command.call(words, options);
+  for (;;) {
+    const answer = await client.call<T>(call);
+    const lines = command.lines(answer);
+    output().document(answer as object, lines.length === 0 ? [{ result: command.empty ?? 'nothing' }] : lines);
+    const over = options.watch !== true || (command.over?.(answer) ?? true);
+    if (over) {
+      if (command.found?.(answer)) ended(exitCodes.found);
+      return;
+    }
+    await delay(watchEveryMs);
+  }
+}
+
+/**
+ * Lets a command of the internal API go to the REST API where a person is named: then the audit has the person's subject, and what the person may
+ * not do is refused.
+ */
+export function orAsPerson<T>(
+  added: Command,
+  command: Pick<RestCommand<T>, 'call' | 'lines' | 'empty' | 'found'>,
+  { context, otherwise }: { context: Context; otherwise: () => Promise<void> },
+): void {
+  withPerson(added, { runDir: false }).action(async () => {
+    const options: Words & PersonOptions = added.opts();
+    if (namesPerson(options, context.env)) await runRest(command, { words: added.args, options }, context);
+    else await otherwise();
+  });
+}
+
+/** A part of a path. */
+export const part = (text = ''): string => encodeURIComponent(text);
+
+/** What was typed or piped in: it stands in no list of processes and no history. */
+export async function readTyped(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin) text += String(chunk);
+  return text.trim();
+}
+
+/** A text option. */
+export function text(options: Words, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** An option that may be given several times; absent where it was not. */
+export function texts(options: Words, name: string): string[] | undefined {
+  const value = options[name];
+  return Array.isArray(value) ? value : undefined;
+}
+
+/** A whole number. Left as it is otherwise: the service says what is wrong with it. */
+export function number(options: Words, name: string): number | string | undefined {
+  const value = text(options, name);
+  return value === undefined || Number.isNaN(Number(value)) ? value : Number(value);
+}
