@@ -7,7 +7,6 @@ export {
 } from './balance/balance-sources.js';
 export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
 export { takeBalance } from './balance/take-balance.js';
-export { dropRefreshFunctionDdl, type FilterIndex, FilterRefresh, filtersOnlySql, refreshFunctionDdl } from './bloom-filters.js';
 export {
   type CallPhase,
   CallTimes,

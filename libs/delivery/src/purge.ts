@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database, Logger } from '#runtime';
-import { FilterRefresh } from './bloom-filters.js';
 import { type TidyCursor, tidyBeginning, tidyContacts } from './contacts/index.js';
-import { attemptFilters } from './find-ddl.js';
 import { type PurgeCursor, purgeBatch, purgeBeginning } from './sql/purge.js';
 
 export interface PurgeOptions {
@@ -26,7 +24,6 @@ const day = 86_400_000;
  */
 export class Purge {
   readonly #options: PurgeOptions;
-  readonly #filters = new FilterRefresh(attemptFilters);
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -54,7 +51,6 @@ export class Purge {
       after = done.next;
       if (after !== undefined) await this.#wait(pauseMs);
     }
-    if (deleted > 0) await this.#filters.turn(db);
     return deleted;
   }
 

@@ -1,6 +1,6 @@
 import type { OperationState } from '#contracts';
 import type { Received } from '#messaging';
-import type { Span } from '#runtime';
+import { newEventId, type Span } from '#runtime';
 import type { KnownContact } from './contacts/contacts.js';
 import type { Permit } from './permits/permit.js';
 import type { PlannedDelivery, PlannedOperation } from './target.js';
@@ -85,7 +85,7 @@ export function newWork<E>(received: Received<E>, event: E, plan: PlannedDeliver
     received,
     event,
     plan,
-    attemptId: crypto.randomUUID(),
+    attemptId: newEventId(),
     operations: plan.operations.map((operation) => ({ ...operation, state: 'pending', attempts: 0, attemptsBefore: 0 })),
     incomplete: plan.operations.length === 0,
     takenAt: now,

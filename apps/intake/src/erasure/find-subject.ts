@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { SubjectAnswer, SubjectKey, SubjectLead } from '#contracts';
-import { filtersOnlySql } from '#delivery';
 import type { Database, Sql } from '#runtime';
 import { acceptedAtMs } from '../consent/withdraw-consent.js';
 import { addressKeys, type FindTools } from '../search/find-leads.js';
@@ -87,10 +86,7 @@ async function byKeys(db: Database, scope: string[] | null, keys: readonly Subje
   if (keys.length === 0) return [];
   const of = (kind: SubjectKey['kind']) => keys.filter((one) => one.kind === kind).map(({ key }) => key);
   const values = [scope, keys.map(({ kind }) => kind), keys.map(({ organization }) => organization), keys.map(({ key }) => key)];
-  return db.transaction(async (tx) => {
-    await tx.sql('intake.find_plan', filtersOnlySql, []);
-    return tx.sql<Row>('intake.subject_by_keys', byKeysSql, [...values, of('email'), of('phone')]);
-  });
+  return db.sql<Row>('intake.subject_by_keys', byKeysSql, [...values, of('email'), of('phone')]);
 }
 
 /** A lead is delivered under its e-mail address, or its phone number where it has none: another lead kept under the same one keeps the person. */

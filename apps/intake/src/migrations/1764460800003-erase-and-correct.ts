@@ -1,8 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Of one column for each 64 pages; a page of sealed leads holds about a dozen. */
-const filter = 'n_distinct_per_range = 1200, false_positive_rate = 0.001';
-
 /**
  * - The same two keys of a person's addresses that a lead is found by (`lead.email_key`, `lead.phone_key`) stand beside what is kept of the person:
  *   the vault outlives the lead, and a refused record has no lead. What belongs to a person is so found for as long as it is kept.
@@ -11,11 +8,8 @@ const filter = 'n_distinct_per_range = 1200, false_positive_rate = 0.001';
 const statements = [
   'alter table vault add column email_key bigint, add column phone_key bigint',
   'update vault set email_key = lead.email_key, phone_key = lead.phone_key from lead where lead.lead_ref = vault.lead_ref',
-  `create index vault_find on vault using brin (
-    email_key int8_bloom_ops (${filter}),
-    phone_key int8_bloom_ops (${filter}),
-    lead_ref text_bloom_ops (${filter})
-  ) with (pages_per_range = 64, autosummarize = on)`,
+  'create index vault_email on vault (email_key) where email_key is not null',
+  'create index vault_phone on vault (phone_key) where phone_key is not null',
   'alter table rejected add column email_key bigint, add column phone_key bigint',
   'create index rejected_email on rejected (email_key) where email_key is not null',
   'create index rejected_phone on rejected (phone_key) where phone_key is not null',
@@ -41,7 +35,7 @@ export class EraseAndCorrect1764460800003 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('drop table pending_revision');
-    await runner.query('drop index rejected_email, rejected_phone, rejected_event, vault_find');
+    await runner.query('drop index rejected_email, rejected_phone, rejected_event, vault_email, vault_phone');
     await runner.query('alter table rejected drop column email_key, drop column phone_key');
     await runner.query('alter table vault drop column email_key, drop column phone_key');
   }

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FilterRefresh } from '#delivery';
 import { type Database, DatabaseUnavailable, type Logger } from '#runtime';
-import { leadFilters } from '../search/lead-filters.js';
 import { purgeBatch, purgeJobs } from './purge-jobs.js';
 
 interface PurgerOptions {
@@ -16,7 +14,6 @@ interface PurgerOptions {
 /** Deletes what has been kept long enough, a small batch at a time. Two instances may purge at once: each takes rows of its own. */
 export class Purger {
   private readonly stopping = new AbortController();
-  private readonly filters = new FilterRefresh(leadFilters);
   private running: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: PurgerOptions) {}
@@ -44,7 +41,6 @@ export class Purger {
       purged[table] = count;
       if (count > 0) logger.info({ part: table, rows: count }, 'Rows past their time were deleted');
     }
-    if ((purged.lead ?? 0) > 0) await this.filters.turn(db);
     return purged;
   }
 

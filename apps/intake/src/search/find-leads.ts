@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { DeliveryState, FoundLead } from '#contracts';
-import { filtersOnlySql } from '#delivery';
 import type { Database, Hmacs, Site, Sql } from '#runtime';
 import { externalRef } from '../prepare-lead.js';
 import { normaliseEmail, normalisePhone } from '../submission/contact.js';
@@ -45,11 +44,14 @@ const newest = `order by l.event_id desc limit ${most}`;
 const byIdSql = `select ${columns} from lead l where l.event_id = any ($2::uuid[]) and ${scoped} ${newest}`;
 const byTraceSql = `select ${columns} from lead l where substr(l.traceparent, 4, 32) = $2 and ${scoped} ${newest}`;
 const byRefSql = `select ${columns} from lead l where l.lead_ref = $2 and ${scoped} ${newest}`;
-/** 64 bits of a key belong to one organization's key: the organization is asked for too. */
+/** 64 bits of a key belong to one organization's key: the organization is asked for too. A corrected address stands in the vault alone. */
 const byContactSql = (column: string): string => `
-select ${columns} from lead l join unnest($2::bigint[], $3::text[]) as asked(key, organization) on l.${column} = asked.key
-  and l.organization = asked.organization
-where l.${column} = any ($2::bigint[]) and ${scoped} ${newest}`;
+with kept as materialized (
+  select v.lead_ref, asked.organization from vault v join unnest($2::bigint[], $3::text[]) as asked(key, organization) on v.${column} = asked.key
+  where v.${column} = any ($2::bigint[])
+)
+select ${columns} from lead l where l.lead_ref in (select lead_ref from kept)
+  and (l.lead_ref, l.organization) in (select lead_ref, organization from kept) and ${scoped} ${newest}`;
 
 /**
  * Leads by one of their ids, or by an address of the person, read with the rules of intake and found by its keyed hash: the address itself stands
@@ -67,14 +69,14 @@ export async function findLeads(tools: FindTools, request: FindLeadsRequest): Pr
     case 'source_event_id':
       return bySourceEventId(tools, request.value, request.organizations);
     case 'trace_id':
-      return filtered(db, 'trace', { sql: byTraceSql, values: [scope, request.value.toLowerCase()] });
+      return leadsBy(db, 'trace', { sql: byTraceSql, values: [scope, request.value.toLowerCase()] });
     case 'lead_ref':
-      return filtered(db, 'ref', { sql: byRefSql, values: [scope, request.value.toUpperCase()] });
+      return leadsBy(db, 'ref', { sql: byRefSql, values: [scope, request.value.toUpperCase()] });
     default: {
       const keys = addressKeys(tools, request.kind, request);
       if (keys.length === 0) return [];
       const values = [scope, keys.map(({ key }) => String(key)), keys.map(({ organization }) => organization)];
-      return filtered(db, request.kind, { sql: byContactSql(`${request.kind}_key`), values });
+      return leadsBy(db, request.kind, { sql: byContactSql(`${request.kind}_key`), values });
     }
   }
 }
@@ -91,14 +93,6 @@ async function leadsBy(db: Sql, name: string, { sql, values }: Statement): Promi
     submitted_at: submitted_at.toISOString(),
     state: worstDelivery(states ?? []),
   }));
-}
-
-/** By a column that only the filters of `lead_find` know. */
-function filtered(db: Database, name: string, statement: Statement): Promise<FoundLead[]> {
-  return db.transaction(async (tx) => {
-    await tx.sql('intake.find_plan', filtersOnlySql, []);
-    return leadsBy(tx, name, statement);
-  });
 }
 
 interface KeyOfOrganization {

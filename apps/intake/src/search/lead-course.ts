@@ -1,5 +1,4 @@
 import { type Announcement, type CourseDelivery, type CourseRefusal, headers, LeadAcceptedEvent, type LeadCourse } from '#contracts';
-import { filtersOnlySql } from '#delivery';
 import type { Codec } from '#messaging';
 import type { Database, Sql } from '#runtime';
 
@@ -94,10 +93,7 @@ async function announcementOf(db: Sql, { event_id, deliveries }: Row): Promise<A
   return row?.announcement ?? 'announced';
 }
 
-function supersededBy(db: Database, { organization, source }: Row, ref: string): Promise<string[]> {
-  return db.transaction(async (tx) => {
-    await tx.sql('intake.find_plan', filtersOnlySql, []);
-    const rows = await tx.sql<{ event_id: string }>('intake.superseded_by', supersededSql, [organization, source, ref]);
-    return rows.map(({ event_id }) => event_id);
-  });
+async function supersededBy(db: Sql, { organization, source }: Row, ref: string): Promise<string[]> {
+  const rows = await db.sql<{ event_id: string }>('intake.superseded_by', supersededSql, [organization, source, ref]);
+  return rows.map(({ event_id }) => event_id);
 }
