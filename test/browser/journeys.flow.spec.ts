@@ -129,12 +129,12 @@ describe('the console on a running instance', () => {
 
   it('shows why a batch stopped itself on the same class of error', async () => {
     await stack.sandbox.control({ operation: 'lead', status: 400 });
-    const ids = await submit(4, 'again');
+    const ids = await submit(12, 'again');
     await untilAll(ids, 'dead');
     const page = await as('operator', '/queues/dead');
     await page
       .getByRole('row', { name: /Permanent.*sandbox-crm/ })
-      .getByRole('cell', { name: '4', exact: true })
+      .getByRole('cell', { name: '12', exact: true })
       .waitFor();
     const path = await draftFromGroup(page);
     const other = await as('approver', path);

@@ -1,15 +1,17 @@
-// Pictures of the console for the README, taken of a running demo: `npm run screenshots -- --run-dir .run`. What is on them happened there; start the
-// demo and run the failure tour first, so that there is something to see. Nobody on them exists.
+// Pictures of the console for the README, taken of a running demo: `npm start`, then `npm run screenshots -- --run-dir .run`. It makes some trouble
+// there first, so that there is something to see. What is on the pictures happened; nobody on them exists.
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { type Endpoints, runPaths } from '#testkit';
 import { launchBrowser, openPage, signIn } from './browser.js';
+import { makeTrouble } from './demo-trouble.js';
 
 const root = process.cwd();
 const { values } = parseArgs({ options: { 'run-dir': { type: 'string', default: '.run' } } });
-const { operator, operatorTokens } = JSON.parse(readFileSync(runPaths(join(root, values['run-dir'])).endpoints, 'utf8')) as Endpoints;
+const endpoints = JSON.parse(readFileSync(runPaths(join(root, values['run-dir'])).endpoints, 'utf8')) as Endpoints;
+const { operator, operatorTokens } = endpoints;
 const folder = join(root, 'docs', 'screenshots');
 
 type Theme = 'light' | 'dark';
@@ -36,6 +38,7 @@ async function settled(page: Page): Promise<void> {
 }
 
 mkdirSync(folder, { recursive: true });
+await makeTrouble(endpoints);
 const browser = await launchBrowser();
 for (const { name, path, theme = 'light', go } of shots) {
   const { context, page } = await openPage(browser, { theme });

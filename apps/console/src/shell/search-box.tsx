@@ -39,6 +39,7 @@ export function FinderProvider({ children }: { children: ReactNode }) {
     onSuccess: ({ items }) => {
       const [first] = items;
       const one = first !== undefined && items.every(({ event_id }) => event_id === first.event_id);
+      if (one) setText('');
       void navigate(one ? `/leads/${first.event_id}` : '/search');
     },
     onError: () => void navigate('/search'),

@@ -1,0 +1,54 @@
+// Some trouble in a running demo, so that its pictures show something: leads that the CRM refuses for a while, and a batch that sends them again.
+import type { Endpoints } from '#testkit';
+import { eventually } from '../support/eventually.js';
+import { Sandbox } from '../support/sandbox.js';
+import { IntakeClient } from '../support/traffic.js';
+
+const people = ['Ada Quist', 'Bo Lindgren', 'Chidi Okafor', 'Dana Petrov', 'Emre Yilmaz', 'Fay Moreau'];
+
+function leadOf(index: number, run: number): Record<string, unknown> {
+  const name = people[index % people.length] as string;
+  const email = `${name.toLowerCase().replace(' ', '.')}@example.test`;
+  return {
+    source_event_id: `pictures-${run}-${index}`,
+    form: index % 3 === 0 ? 'callback' : 'contact',
+    campaign: 'autumn',
+    contact: { name, email, phone: `+120255501${String(index % 100).padStart(2, '0')}` },
+    message: 'Please call me about a quote',
+    consent: { given: true, at: '2026-11-01T10:00:00Z' },
+  };
+}
+
+async function call<T>({ operator, operatorTokens }: Endpoints, role: 'operator' | 'approver', path: string, body?: unknown): Promise<T> {
+  const response = await fetch(`${operator}/v1/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${operatorTokens[role]}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+  return (await response.json()) as T;
+}
+
+/** Gives once 30 leads have gone through or have become dead letters, and a batch of some of these has run. */
+export async function makeTrouble(endpoints: Endpoints): Promise<void> {
+  const sandbox = new Sandbox(endpoints);
+  const intake = new IntakeClient(endpoints);
+  const run = Date.now();
+  await sandbox.control({ operation: 'lead', status: 400, every: 2 });
+  for (let index = 0; index < 30; index += 1) await intake.post(leadOf(index, run));
+  const dead = await eventually(async () => {
+    const { items } = await call<{ items: { event_id: string }[] }>(endpoints, 'operator', 'dead-letters?tab=dead&destination=sandbox-crm');
+    if (items.length < 12) throw new Error(`${items.length} dead letters`);
+    return items;
+  }, 120_000);
+  await sandbox.clearRules();
+  const event_ids = dead.slice(0, 11).map(({ event_id }) => event_id);
+  const request = { filter: { event_ids, destination: 'sandbox-crm' }, reason: 'The CRM takes the field again', rate_per_s: 5 };
+  const { batch_id } = await call<{ batch_id: string }>(endpoints, 'operator', 'batches', request);
+  const { hash } = await call<{ hash: string }>(endpoints, 'operator', `batches/${batch_id}/dry-run`, {});
+  await call(endpoints, 'approver', `batches/${batch_id}/approve`, { hash });
+  await eventually(async () => {
+    const { state } = await call<{ state: string }>(endpoints, 'operator', `batches/${batch_id}`);
+    if (state !== 'finished') throw new Error(`the batch is ${state}`);
+  }, 120_000);
+}
