@@ -25,7 +25,7 @@ SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE desti
   coalesce(extract(epoch FROM clock_now() - min(age_from)), 0)::float8 AS submitted_seconds,
   coalesce(extract(epoch FROM clock_now() - min(dead_at)), 0)::float8 AS dead_seconds,
   count(*) FILTER (WHERE respond_by < clock_now()) AS overdue
-FROM dead_letter WHERE state = 'open' AND NOT test GROUP BY 1, 2`;
+FROM open_letter WHERE NOT test GROUP BY 1, 2`;
 
 /** Depth and oldest age of what is open, by both ages: since the lead was submitted and since it was handed over. Test leads are left out. */
 export function publishDepth(db: Sql, logger: Logger): () => Promise<void> {

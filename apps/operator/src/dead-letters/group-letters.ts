@@ -7,8 +7,11 @@ import { statementName } from './statement-name.js';
 const hours = 24;
 const samples = 3;
 
+/** One lead is no group. */
+const { q_ref: _, ...filter } = letterFilter;
+
 export const groupsQuery = z.strictObject({
-  ...letterFilter,
+  ...filter,
   limit: z.coerce.number().int().min(1).max(500).default(200),
 });
 export type GroupsQuery = z.infer<typeof groupsQuery>;
@@ -42,41 +45,46 @@ export const groupsAnswer = z.object({
 export type GroupsAnswer = z.infer<typeof groupsAnswer>;
 
 interface Row extends Omit<LetterGroup, 'trend' | 'next_action' | 'runbook'> {
-  /** Pairs of hours ago and letters. */
+  /** Pairs of an hour, 1 for the oldest to 24, and its letters. */
   hourly: [number, number][] | null;
   as_of: Date;
   groups: number;
 }
 
-/**
- * Everything is read from one index, which holds all the columns; only shown groups are looked at more closely. Its order is that of the
- * groups, so that they need no sorting.
- */
+/** Begin of each of the last hours, the oldest first. */
+const hourBegins = `array(SELECT (SELECT now FROM clock) - n * interval '1 hour' FROM generate_series(${hours}, 1, -1) n)`;
+
+/** One pass over the narrow rows of the open letters, by group and hour; only shown groups are looked at more closely. */
 const textOf = (where: string, limit: string): string => `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
-found AS MATERIALIZED (
-  SELECT group_key, count(*)::int AS count, min(dead_at) AS first_at, max(dead_at) AS last_at, min(respond_by) AS respond_by,
-    (count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)))::int AS overdue,
-    min(class) AS class, min(destination) AS destination, min(code) AS code, min(schema_id) AS schema_id, min(owner) AS owner,
-    CASE WHEN min(disposition) = max(disposition) THEN min(disposition) ELSE 'mixed' END AS disposition,
-    CASE WHEN min(assignee) = max(assignee) AND count(assignee) = count(*) THEN min(assignee) END AS assignee
-  FROM dead_letter WHERE ${where} GROUP BY group_key
+by_hour AS MATERIALIZED (
+  SELECT group_key, width_bucket(dead_at, ${hourBegins}) AS hour, count(*) AS count, min(dead_at) AS first_at, max(dead_at) AS last_at,
+    min(respond_by) AS respond_by, count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)) AS overdue,
+    min(disposition) AS disposition, max(disposition) AS other_disposition, min(assignee) AS assignee, max(assignee) AS other_assignee,
+    count(assignee) AS assigned
+  FROM open_letter WHERE ${where} GROUP BY group_key, hour
+), found AS (
+  SELECT group_key, sum(count)::int AS count, min(first_at) AS first_at, max(last_at) AS last_at, min(respond_by) AS respond_by,
+    sum(overdue)::int AS overdue, json_agg(json_build_array(hour, count)) FILTER (WHERE hour > 0) AS hourly,
+    CASE WHEN min(disposition) = max(other_disposition) THEN min(disposition) ELSE 'mixed' END AS disposition,
+    CASE WHEN min(assignee) = max(other_assignee) AND sum(assigned) = sum(count) THEN min(assignee) END AS assignee
+  FROM by_hour GROUP BY group_key
 ), shown AS MATERIALIZED (
   SELECT *, (count(*) OVER ())::int AS groups FROM found ORDER BY count DESC, group_key LIMIT ${limit}
 )
-SELECT shown.group_key AS key, shown.class, shown.destination, shown.code, shown.schema_id, shown.count, first_at, last_at, shown.respond_by, overdue,
-  shown.owner, shown.disposition, shown.assignee, groups, clock.now AS as_of,
-  (SELECT json_agg(json_build_array(ago, letters)) FROM (
-    SELECT floor(extract(epoch FROM clock.now - dead_at) / 3600)::int AS ago, count(*)::int AS letters FROM dead_letter
-    WHERE ${where} AND dead_letter.group_key = shown.group_key AND dead_at > clock.now - interval '${hours} hours' GROUP BY 1) by_hour) AS hourly,
-  array(SELECT event_id::text FROM dead_letter
-    WHERE ${where} AND dead_letter.group_key = shown.group_key AND event_id IS NOT NULL ORDER BY dead_at DESC LIMIT ${samples}) AS sample_event_ids
-FROM clock LEFT JOIN shown ON true ORDER BY count DESC, shown.group_key`;
+SELECT shown.group_key AS key, one.class, one.destination, one.code, one.schema_id, shown.count, first_at, last_at, shown.respond_by, overdue,
+  one.owner, shown.disposition, shown.assignee, hourly, groups, clock.now AS as_of,
+  array(SELECT event_id::text FROM open_letter
+    WHERE ${where} AND open_letter.group_key = shown.group_key AND event_id IS NOT NULL ORDER BY dead_at DESC LIMIT ${samples}) AS sample_event_ids
+FROM clock LEFT JOIN shown ON true
+LEFT JOIN LATERAL (
+  SELECT class, destination, code, schema_id, owner FROM open_letter WHERE open_letter.group_key = shown.group_key LIMIT 1) one ON true
+ORDER BY count DESC, shown.group_key`;
 
 /** Open letters that the reader may see, by what is the same about their failure; the largest groups first. */
 export async function groupLetters(db: Sql, query: GroupsQuery, reader: Reader): Promise<GroupsAnswer> {
-  const { limit, ...filter } = query;
-  const conditions = addFilter(new Conditions().add("state = 'open'"), filter satisfies LetterFilter, reader);
+  const { limit, ...asked } = query;
+  const conditions = addFilter(new Conditions(), asked satisfies LetterFilter, reader);
   const where = conditions.sql;
   const text = textOf(where, conditions.value(limit));
   const rows = await db.sql<Row | Nothing>(statementName('groups', text), text, conditions.values);
@@ -92,9 +100,6 @@ interface Nothing {
 
 function toGroup({ hourly, as_of: _, groups: __, ...group }: Row): LetterGroup {
   const trend = Array.from({ length: hours }, () => 0);
-  for (const [ago, letters] of hourly ?? []) {
-    const at = hours - 1 - Math.min(Math.max(ago, 0), hours - 1);
-    trend[at] = (trend[at] ?? 0) + letters;
-  }
+  for (const [hour, letters] of hourly ?? []) trend[hour - 1] = letters;
   return { ...group, trend, ...adviceOf(group.class) };
 }

@@ -1,9 +1,29 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+const openColumns = [
+  'group_key uuid NOT NULL',
+  'event_id uuid',
+  'class text NOT NULL',
+  'destination text',
+  'code text',
+  'schema_id integer',
+  'organization text',
+  'owner text NOT NULL',
+  'disposition text NOT NULL',
+  'assignee text',
+  'test boolean NOT NULL',
+  'age_from timestamptz NOT NULL',
+  'dead_at timestamptz NOT NULL',
+  'respond_by timestamptz NOT NULL',
+];
+const openNames = openColumns.map((column) => column.split(' ')[0]).join(', ');
+
 /**
  * - `dead_letter.age_from`: what its age counts from; `group_key`: equal for letters of one class, destination, code and schema. Both are made by
  *   the database, so that whoever writes a letter cannot forget them. `schema_id`: of the writer's schema, where the record could be read that far.
  *   The indexes are of open letters alone: closed ones are many and are asked for rarely.
+ * - `open_letter` is what groups and counts are made of: the open letters once more, without what makes their rows wide. Kept by triggers, in the
+ *   transaction of whoever changes a letter.
  * - `letter_note` is appended to and goes with its letter.
  * - `untold_letter`: new letters that no notice tells of yet; written with the letter, taken away by the transaction that makes the notice.
  * - `owner_notice` is one message to the owner of a failure class: `waiting` (from `due_at`), `sending` (until `lease_until` whoever took it is
@@ -25,9 +45,30 @@ CREATE INDEX dead_letter_open_due ON dead_letter (respond_by, dead_letter_id) WH
 CREATE INDEX dead_letter_open_class ON dead_letter (class, age_from, dead_letter_id) WHERE state = 'open';
 CREATE INDEX dead_letter_open_destination ON dead_letter (destination, age_from, dead_letter_id) WHERE state = 'open';
 CREATE INDEX dead_letter_open_organization ON dead_letter (organization, age_from, dead_letter_id) WHERE state = 'open';
-CREATE INDEX dead_letter_open_group ON dead_letter (group_key, dead_at, dead_letter_id)
-  INCLUDE (respond_by, organization, class, destination, code, schema_id, owner, disposition, assignee, event_id, test, age_from) WHERE state = 'open';
+CREATE INDEX dead_letter_open_code ON dead_letter (code, age_from, dead_letter_id) WHERE state = 'open';
+CREATE INDEX dead_letter_open_group ON dead_letter (group_key, age_from, dead_letter_id) WHERE state = 'open';
 CREATE INDEX dead_letter_lead_ref ON dead_letter (lead_ref);
+CREATE TABLE open_letter (
+  dead_letter_id uuid NOT NULL,
+  ${openColumns.join(', ')},
+  PRIMARY KEY (dead_letter_id)
+);
+CREATE INDEX open_letter_group ON open_letter (group_key, dead_at);
+CREATE FUNCTION keep_open_letters() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    DELETE FROM open_letter o USING before b WHERE o.dead_letter_id = b.dead_letter_id;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO open_letter (dead_letter_id, ${openNames}) SELECT dead_letter_id, ${openNames} FROM after WHERE state = 'open';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER open_letter_new AFTER INSERT ON dead_letter REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION keep_open_letters();
+CREATE TRIGGER open_letter_change AFTER UPDATE ON dead_letter REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT
+  EXECUTE FUNCTION keep_open_letters();
+CREATE TRIGGER open_letter_gone AFTER DELETE ON dead_letter REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION keep_open_letters();
+INSERT INTO open_letter (dead_letter_id, ${openNames}) SELECT dead_letter_id, ${openNames} FROM dead_letter WHERE state = 'open';
 CREATE TABLE letter_note (
   note_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   dead_letter_id uuid NOT NULL,
@@ -84,7 +125,9 @@ export class Queues1764460800002 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP TABLE letter_note, untold_letter, owner_notice, overview_sample, overview_balance;
+      DROP TRIGGER open_letter_new ON dead_letter; DROP TRIGGER open_letter_change ON dead_letter; DROP TRIGGER open_letter_gone ON dead_letter;
+      DROP FUNCTION keep_open_letters;
+      DROP TABLE open_letter, letter_note, untold_letter, owner_notice, overview_sample, overview_balance;
       DROP INDEX dead_letter_followed, dead_letter_age, dead_letter_lead_ref;
       CREATE INDEX dead_letter_checked ON dead_letter (checked_at) WHERE state = 'open';
       ALTER TABLE dead_letter DROP COLUMN group_key, DROP COLUMN age_from, DROP COLUMN assignee, DROP COLUMN schema_id`);
