@@ -69,7 +69,7 @@ export const liveArea: OpenArea = ({ env, owners, logger }) => {
         onNotify: (what) => changes.tell(what),
         // Whatever was told meanwhile was told to nobody.
         onReconnect: () => {
-          for (const what of ['dead-letters', 'batches']) changes.tell(what);
+          for (const what of ['dead-letters', 'batches', 'erasures', 'corrections']) changes.tell(what);
         },
         logger,
       });

@@ -22,6 +22,13 @@ CREATE TRIGGER told_change AFTER UPDATE ON replay_batch FOR EACH ROW
 CREATE TRIGGER told_change AFTER UPDATE ON replay_item FOR EACH ROW
   WHEN ((OLD.state, OLD.sent_at, OLD.found) IS DISTINCT FROM (NEW.state, NEW.sent_at, NEW.found))
   EXECUTE FUNCTION tell_change('batches');
+CREATE TRIGGER told_new AFTER INSERT ON erasure FOR EACH STATEMENT EXECUTE FUNCTION tell_change('erasures');
+CREATE TRIGGER told_change AFTER UPDATE ON erasure FOR EACH ROW
+  WHEN ((OLD.state, OLD.hash) IS DISTINCT FROM (NEW.state, NEW.hash)) EXECUTE FUNCTION tell_change('erasures');
+CREATE TRIGGER told_change AFTER UPDATE OF done_at ON erasure_task FOR EACH STATEMENT EXECUTE FUNCTION tell_change('erasures');
+CREATE TRIGGER told_new AFTER INSERT ON correction FOR EACH STATEMENT EXECUTE FUNCTION tell_change('corrections');
+CREATE TRIGGER told_change AFTER UPDATE OF state ON correction FOR EACH ROW
+  WHEN (OLD.state IS DISTINCT FROM NEW.state) EXECUTE FUNCTION tell_change('corrections');
 `;
 
 export class Live1764460800005 implements MigrationInterface {
@@ -33,6 +40,8 @@ export class Live1764460800005 implements MigrationInterface {
     await runner.query(`
       DROP TRIGGER told_new ON dead_letter; DROP TRIGGER told_change ON dead_letter; DROP TRIGGER told_new ON letter_note;
       DROP TRIGGER told_new ON replay_batch; DROP TRIGGER told_change ON replay_batch; DROP TRIGGER told_change ON replay_item;
+      DROP TRIGGER told_new ON erasure; DROP TRIGGER told_change ON erasure; DROP TRIGGER told_change ON erasure_task;
+      DROP TRIGGER told_new ON correction; DROP TRIGGER told_change ON correction;
       DROP FUNCTION tell_change`);
   }
 }
