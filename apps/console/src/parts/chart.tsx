@@ -21,6 +21,8 @@ interface ChartProps {
 }
 
 const heightPx = 180;
+/** A line of fewer says nothing. */
+const fewestPoints = 3;
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 /** Distances of an axis of milliseconds that people count in. */
 const durationSteps = [1, 2, 5]
@@ -78,7 +80,7 @@ function draw(host: HTMLElement, { at, series, write }: ChartProps): uPlot {
         label: name,
         stroke: colour(variable[tone], host),
         width: 1.75,
-        points: { show: at.length < 3 },
+        points: { show: false },
         spanGaps: true,
       })),
     ],
@@ -95,7 +97,7 @@ export function Chart(props: ChartProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a theme changes what the colours of the page are
   useEffect(() => {
     const element = host.current;
-    if (element === null || at.length === 0) return;
+    if (element === null || at.length < fewestPoints) return;
     const plot = draw(element, props);
     const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: heightPx }));
     watch.observe(element);
@@ -104,7 +106,7 @@ export function Chart(props: ChartProps) {
       plot.destroy();
     };
   }, [props, theme]);
-  if (at.length === 0) return <Teach title={title}>{<p>{empty}</p>}</Teach>;
+  if (at.length < fewestPoints) return <Teach title={title}>{<p>{empty}</p>}</Teach>;
   return (
     <figure className="chart">
       <div className="row spread">

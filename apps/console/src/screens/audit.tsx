@@ -137,7 +137,7 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
               </td>
               <td>
                 {entry.person}
-                <small>{entry.caller === entry.person ? '' : `by way of ${entry.caller}`}</small>
+                {![entry.person, 'api'].includes(entry.caller) && <small>by way of {entry.caller}</small>}
               </td>
               <td>
                 <code>{entry.action}</code>
@@ -152,7 +152,16 @@ function Entries({ entries }: { entries: AuditEntry[] }) {
   );
 }
 
-const written = (value: unknown): string => (typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value));
+/** Longer lists are counted. */
+const shownAtMost = 3;
+
+function written(value: unknown): string {
+  if (Array.isArray(value)) return value.length > shownAtMost ? `${value.length} of them` : value.map(written).join(', ');
+  if (typeof value !== 'object' || value === null) return String(value);
+  return Object.entries(value)
+    .map(([name, inner]) => `${plain(name)} ${written(inner)}`)
+    .join(', ');
+}
 
 function about(subject: AuditEntry['subject']): string {
   return Object.entries(subject ?? {})

@@ -37,7 +37,7 @@ function Delivery({ lead, delivery }: Props) {
       <div className="row spread">
         <div className="row">
           <h3>
-            <Link to={`/destinations#${destination}`}>{destination}</Link>
+            <Link to={`/destinations#${placeOf(delivery)}`}>{titleOf(delivery)}</Link>
           </h3>
           <Chip state={state} />
           {delivery.class && <span className="quiet">{plain(delivery.class)}</span>}
@@ -64,6 +64,15 @@ function Delivery({ lead, delivery }: Props) {
       <Operations delivery={delivery} />
     </article>
   );
+}
+
+/** A message's delivery is named `lead/<channel>/<key>/<template>`. */
+const partsOf = ({ destination }: TimelineDelivery): string[] => destination.split('/');
+const placeOf = (delivery: TimelineDelivery): string => partsOf(delivery)[1] ?? delivery.destination;
+
+function titleOf(delivery: TimelineDelivery): string {
+  const [, channel, , template] = partsOf(delivery);
+  return channel === undefined || template === undefined ? delivery.destination : `${plain(template)}, to ${channel}`;
 }
 
 function Operations({ delivery }: { delivery: TimelineDelivery }) {

@@ -23,11 +23,23 @@ export function DestinationCards({ overview }: { overview: Overview }) {
       ...(states.data?.items ?? []).map(({ destination }) => destination),
     ]),
   ];
+  const stateOf = (name: string) => states.data?.items.find(({ destination }) => destination === name);
+  const calm = names.filter((name) => stateOf(name)?.mode === 'flowing' && overview.counts.every((one) => one.destination !== name));
   return (
-    <section aria-label="Destinations" className="cards">
-      {names.sort().map((name) => (
-        <Card key={name} name={name} overview={overview} state={states.data?.items.find(({ destination }) => destination === name)} />
-      ))}
+    <section aria-label="Destinations" className="stack">
+      <div className="cards">
+        {names
+          .filter((name) => !calm.includes(name))
+          .sort()
+          .map((name) => (
+            <Card key={name} name={name} overview={overview} state={stateOf(name)} />
+          ))}
+      </div>
+      {calm.length > 0 && (
+        <p className="quiet">
+          Flowing, with nothing open: {calm.sort().join(', ')}. <Link to="/destinations">All destinations</Link>
+        </p>
+      )}
     </section>
   );
 }
