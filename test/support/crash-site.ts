@@ -40,6 +40,7 @@ export function crashSite(destinations: readonly SiteDestination[]): string {
       },
     },
     owners: { ada: { name: 'Sales duty' } },
+    operator: { policies: { single_operator: { max: 50 } } },
   });
 }
 

@@ -129,7 +129,7 @@ function addApprove(items: Command, context: Context): void {
       };
       const approval = await askOperator<Approval>(installationOf(options, context), 'items:approve', body);
       const lines = approvalLines(approval);
-      context.output().document(approval, lines.length === 0 ? [{ result: 'no open dead letter fits' }] : lines);
+      context.output().document(approval, lines.length === 0 ? [{ result: approval.reason ?? 'no open dead letter fits' }] : lines);
       if (approval.approved === 0) context.ended(exitCodes.found);
     });
 }

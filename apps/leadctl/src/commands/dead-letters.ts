@@ -90,6 +90,8 @@ export interface Approval {
   batch_id?: string;
   approved: number;
   deadline_at?: string;
+  /** Why nothing may be approved at all. */
+  reason?: string;
   items: { event_id: string; destination: string; verdict: string; reason?: string }[];
 }
 

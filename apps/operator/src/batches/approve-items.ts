@@ -38,6 +38,8 @@ export const approval = z.object({
   approved: z.number(),
   not_after: z.string().optional(),
   deadline_at: z.string().optional(),
+  /** Why nothing may be approved at all. */
+  reason: z.string().optional(),
   items: z.array(approvedItem),
 });
 export type Approval = z.infer<typeof approval>;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { InternalServer } from '#runtime';
 import type { Area, AreaTools } from '../area.js';
+import { Refusal } from '../http/refusal.js';
 import { permissions } from '../people/permissions.js';
 import type { Person } from '../people/person.js';
-import { approveRequest } from './approve-items.js';
+import { type Approval, approveRequest } from './approve-items.js';
 import { BatchDesk } from './batch-desk.js';
 import { batchStatesRequest, batchStatesRoute } from './batch-states.js';
 import { BatchesController } from './batches.controller.js';
@@ -60,7 +61,7 @@ function serveBatches(server: InternalServer, desk: BatchDesk, { db }: BatchTool
     batchStatesRoute(db),
   );
   server.route('/internal/v1/items:approve', { ...people, body: approveRequest }, (body, { caller }) =>
-    desk.approveAlone(body, { person: byName(body.approver), caller }),
+    desk.approveAlone(body, { person: byName(body.approver), caller }).catch(refusedApproval),
   );
   server.route('/internal/v1/batches:show', { ...people, body: batchRequest }, async ({ batch_id: batchId }) => {
     const person = byName('leadctl');
@@ -73,6 +74,12 @@ function serveBatches(server: InternalServer, desk: BatchDesk, { db }: BatchTool
     const stopped = await desk.command('stop', { batchId, person: byName(by), caller }).catch(unless('not-found', 'batch-ended'));
     return { stopped: stopped !== undefined };
   });
+}
+
+/** The internal API has no conflicts: what the site does not allow is an answer like any other. @throws what is no refusal. */
+function refusedApproval(error: unknown): Approval {
+  if (!(error instanceof Refusal)) throw error;
+  return { approved: 0, reason: error.problem.detail ?? error.problem.title, items: [] };
 }
 
 /** Undefined for a refusal of these types. @throws anything else. */
