@@ -97,6 +97,17 @@ describe('leads:erase', () => {
     expect(await rowOf(rig.db, id)).toMatchObject({ state: 'erased' });
   });
 
+  it('has somebody look for what may have been written without an answer', async () => {
+    const id = await insert('waiting', { operations: [{ kind: 'lead', state: 'waiting', attempts: 1 }] });
+    await rig.db.sql(
+      'spec.attempt',
+      `INSERT INTO attempt (operation_key, attempt_id, late, number, started_at, outcome)
+       SELECT operation_keys[1], gen_random_uuid(), false, 1, clock_now(), 'transient' FROM delivery WHERE event_id = $1`,
+      [id],
+    );
+    expect((await erase([id])).references).toEqual([{ destination: 'rig', kind: 'lead', ref: `external_id:${id}` }]);
+  });
+
   it('leaves what was delivered as it is, and names its records', async () => {
     const id = await insert('delivered', { operations: [{ kind: 'lead', state: 'succeeded', ref: 'L-1' }] });
     expect(await erase([id])).toEqual({

@@ -40,12 +40,21 @@ export async function countOwned(db: Sql, leads: readonly ErasedLead[]): Promise
   return row ?? { open: 0, unfinished: 0, person_keys: 0, contacts: 0 };
 }
 
-/** The record of a person who has other leads stays: it is theirs as well. */
+/**
+ * The record of a person who has other leads stays: it is theirs as well. A call without an answer, or with one that does not say that nothing was done,
+ * may have left a record without a reference: somebody has to look for it by the event id.
+ */
 const referencesSql = `
 WITH ${withLeads}
 SELECT o.destination, o.kind, o.destination_ref AS ref FROM operation o JOIN delivery d ON o.operation_key = ANY (d.operation_keys)
   JOIN leads ON leads.event_id = d.event_id
 WHERE o.destination_ref IS NOT NULL AND (o.kind <> 'contact' OR leads.whole)
+UNION
+SELECT o.destination, o.kind, 'external_id:' || o.event_id FROM operation o JOIN delivery d ON o.operation_key = ANY (d.operation_keys)
+  JOIN leads ON leads.event_id = d.event_id
+WHERE o.destination_ref IS NULL AND o.state <> 'succeeded' AND (o.kind <> 'contact' OR leads.whole) AND EXISTS (
+  SELECT FROM attempt a WHERE a.operation_key = o.operation_key AND a.outcome IN ('uncertain', 'transient', 'lease_expired')
+    AND a.status IS DISTINCT FROM 429)
 UNION
 SELECT destination, 'contact', contact_ref FROM contact_state
 WHERE contact_ref IS NOT NULL AND person_key IN (SELECT person_key FROM persons)
