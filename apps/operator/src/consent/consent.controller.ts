@@ -31,7 +31,7 @@ const consentTools = Symbol('consent tools');
 
 /** For a person who withdraws consent by telephone or by letter. */
 @Controller('v1/leads')
-export class ConsentController {
+class ConsentController {
   constructor(@Inject(consentTools) private readonly tools: ConsentTools) {}
 
   @Post(':event_id/consent')

@@ -22,7 +22,7 @@ const correctionTools = Symbol('correction tools');
 
 /** Correcting what a lead says, and having it delivered again. */
 @Controller('v1/corrections')
-export class CorrectionsController {
+class CorrectionsController {
   constructor(@Inject(correctionTools) private readonly tools: CorrectionTools) {}
 
   @Post()

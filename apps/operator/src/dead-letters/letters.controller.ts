@@ -39,7 +39,7 @@ function onDuty(request: FastifyRequest): Person {
 
 /** Dead letters: what a person must decide on. */
 @Controller('v1/dead-letters')
-export class LettersController {
+class LettersController {
   constructor(@Inject(letterTools) private readonly tools: DismissTools & HeldTools) {}
 
   @Get()

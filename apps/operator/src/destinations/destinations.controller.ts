@@ -20,7 +20,7 @@ const tested = z.object({ event_id: z.uuid(), organization: z.string() });
 
 /** Where leads go: how each destination stands and is used, and what a person decides about it. */
 @Controller('v1/destinations')
-export class DestinationsController {
+class DestinationsController {
   constructor(@Inject(DestinationDesk) private readonly desk: DestinationDesk) {}
 
   @Get()

@@ -24,7 +24,7 @@ const mayErase = ['replay_request', 'delete'] as const;
 
 /** Erasing a person: what there is, the approval, the proof. */
 @Controller('v1/erasures')
-export class ErasuresController {
+class ErasuresController {
   constructor(@Inject(erasureTools) private readonly tools: ErasureTools) {}
 
   @Get()

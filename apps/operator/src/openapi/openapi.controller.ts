@@ -9,7 +9,7 @@ const anyDocument = z.looseObject({ openapi: z.string(), paths: z.looseObject({}
 
 /** The contract as this very process checks it. */
 @Controller()
-export class OpenApiController {
+class OpenApiController {
   constructor(@Inject(openApiDocument) private readonly document: OpenApi) {}
 
   @Get('openapi.json')

@@ -13,7 +13,7 @@ const overviewRows = Symbol('overview rows');
 
 /** How things are, on one page. */
 @Controller('v1/overview')
-export class OverviewController {
+class OverviewController {
   constructor(@Inject(overviewRows) private readonly db: Sql) {}
 
   @Get()
