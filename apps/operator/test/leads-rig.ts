@@ -1,9 +1,7 @@
-import { expect } from '@jest/globals';
 import { z } from 'zod';
 import type { LeadAccepted, LeadCourse } from '#contracts';
 import { commandRequest, findRequest, historyRequest } from '#delivery';
 import { createLogger, type Database, type InternalServer, internalClient, type Site, startInternalServer } from '#runtime';
-import { type TestDatabase, testDatabase } from '#testkit';
 import { auditRefusals } from '../src/audit/audit-refusals.js';
 import { createApp } from '../src/http/create-app.js';
 import { leadsArea } from '../src/leads/leads.controller.js';
@@ -41,9 +39,9 @@ export interface LeadsRig {
   close(): Promise<void>;
 }
 
-export async function openLeadsRig(): Promise<LeadsRig> {
-  const database: TestDatabase = await testDatabase('operator-leads');
-  const db = await openOperatorDatabase(database.url);
+/** `databaseUrl`: of an empty database. */
+export async function openLeadsRig(databaseUrl: string): Promise<LeadsRig> {
+  const db = await openOperatorDatabase(databaseUrl);
   const [intake, writer, notifier] = [new PretendIntake(), new PretendOwner(), new PretendOwner()];
   const logged: string[] = [];
   const logger = createLogger('operator', 'debug', { write: (line) => logged.push(line) });
@@ -90,7 +88,6 @@ export async function openLeadsRig(): Promise<LeadsRig> {
       await Promise.all([...clients.values()].map((client) => client.close()));
       await Promise.all(servers.map((server) => server.stop()));
       await db.close();
-      await database.drop();
     },
   };
 }
@@ -159,6 +156,3 @@ export function courseOf(lead: LeadAccepted, changes: Partial<LeadCourse> = {}):
     ...changes,
   };
 }
-
-/** Any time as the API writes it. */
-export const anyTime: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);

@@ -18,11 +18,6 @@ export const findLeadsRequest = z.discriminatedUnion('kind', [
 ]);
 export type FindLeadsRequest = z.infer<typeof findLeadsRequest>;
 
-export interface FindLeadsAnswer {
-  /** Newest first, at most 100. */
-  items: FoundLead[];
-}
-
 export interface FindTools {
   db: Database;
   hmacs: Hmacs;

@@ -1,16 +1,22 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { operationKey } from '#contracts';
 import { newEventId } from '#runtime';
+import { type TestDatabase, testDatabase } from '#testkit';
 import { type LeadsRig, openLeadsRig } from '../../test/leads-rig.js';
 
 /** Real servers on a busy machine. */
 jest.setTimeout(60_000);
 
+let database: TestDatabase;
 let rig: LeadsRig;
 beforeAll(async () => {
-  rig = await openLeadsRig();
+  database = await testDatabase('operator-leads');
+  rig = await openLeadsRig(database.url);
 });
-afterAll(() => rig.close());
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
 beforeEach(() => rig.clear());
 
 describe('an action on one delivery', () => {

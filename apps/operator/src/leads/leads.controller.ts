@@ -19,7 +19,7 @@ const noStore = () => Header('Cache-Control', 'no-store');
 
 /** Finding a lead, seeing where it is, and what can be done about one delivery of it. */
 @Controller('v1')
-export class LeadsController {
+class LeadsController {
   constructor(@Inject(LeadDesk) private readonly desk: LeadDesk) {}
 
   @Post('search')

@@ -1,15 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type TestDatabase, testDatabase } from '#testkit';
 import { type LeadsRig, openLeadsRig } from '../../test/leads-rig.js';
 import { revealsPerHour } from './reveal.js';
 
 /** Real servers on a busy machine. */
 jest.setTimeout(60_000);
 
+let database: TestDatabase;
 let rig: LeadsRig;
 beforeAll(async () => {
-  rig = await openLeadsRig();
+  database = await testDatabase('operator-leads');
+  rig = await openLeadsRig(database.url);
 });
-afterAll(() => rig.close());
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
 beforeEach(() => rig.clear());
 
 describe('a reveal', () => {

@@ -9,7 +9,7 @@ import type { IntakeApi } from './intake-api.js';
 import { visibleLead } from './visible-lead.js';
 
 /** How long what was revealed may be shown. */
-export const revealForMs = 300_000;
+const revealForMs = 300_000;
 /** Enough for a morning's work, too few to copy a list. */
 export const revealsPerHour = 30;
 

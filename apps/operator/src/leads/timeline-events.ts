@@ -95,7 +95,7 @@ function deliveryEvents(service: string, item: HistoryItem): TimelineEvent[] {
 }
 
 /** How a delivery is called in words: a notification by its channel. */
-export function nameOf(destination: string): string {
+function nameOf(destination: string): string {
   const notification = parseNotificationName(destination);
   return notification === undefined ? destination : `a message by ${notification.channel}`;
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type LeadAccepted, notificationName, operationKey } from '#contracts';
 import { newEventId } from '#runtime';
+import { type TestDatabase, testDatabase } from '#testkit';
 import { courseOf, type LeadsRig, openLeadsRig } from '../../test/leads-rig.js';
 import { historyOf } from '../../test/rig.js';
 import { storeLetters } from '../dead-letters/store-letters.js';
@@ -8,11 +9,16 @@ import { storeLetters } from '../dead-letters/store-letters.js';
 /** Real servers on a busy machine. */
 jest.setTimeout(60_000);
 
+let database: TestDatabase;
 let rig: LeadsRig;
 beforeAll(async () => {
-  rig = await openLeadsRig();
+  database = await testDatabase('operator-leads');
+  rig = await openLeadsRig(database.url);
 });
-afterAll(() => rig.close());
+afterAll(async () => {
+  await rig.close();
+  await database.drop();
+});
 beforeEach(() => rig.clear());
 
 describe('the timeline', () => {
