@@ -9,9 +9,9 @@ export interface Storage {
 
 /**
  * Planner settings: lists are planned with what is asked for (a plan for any class would read all of a hundred thousand letters for a rare
- * one), and their indexes are in memory.
+ * one), their indexes are in memory, and groups are counted in memory, without sorting all letters first.
  */
-export const operatorDatabaseSettings = { plan_cache_mode: 'force_custom_plan', random_page_cost: 1.1 } as const;
+export const operatorDatabaseSettings = { plan_cache_mode: 'force_custom_plan', random_page_cost: 1.1, work_mem: '32MB' } as const;
 
 /** Opens the pool and reads the schema ids. Throws ConfigError, DatabaseUnavailable. */
 export async function openStorage(env: ServiceContext<typeof operatorEnv>['env']): Promise<Storage> {
