@@ -15,7 +15,7 @@ export const manyClasses = [
   'conflict',
   'routing',
 ];
-export const manySchemaIds = [3, 7, 11];
+const manySchemaIds = [3, 7, 11];
 
 /** Number of a place that falls off as 1/n, for a column of evenly spread numbers below 1. */
 const zipf = (places: number): string => {

@@ -5,7 +5,7 @@ import { addReader, Conditions, type Reader } from './letter-filter.js';
 import { statementName } from './statement-name.js';
 
 /** Letters of one decision; more are decided on in parts. */
-export const mostDecided = 20_000;
+const mostDecided = 20_000;
 const mostIds = 500;
 
 /** A hash of what the letters have in common, in the form of an id. */

@@ -6,7 +6,7 @@ import { addFilter, addReader, Conditions, type LetterTab, letterFilter, type Re
 import { type DeadLetterDetail, type DeadLetterItem, detailColumns, itemColumns, letterItem, withAdvice } from './letter-item.js';
 import { statementName } from './statement-name.js';
 
-export const letterOrders = ['oldest', 'newest', 'due'] as const;
+const letterOrders = ['oldest', 'newest', 'due'] as const;
 type LetterOrder = (typeof letterOrders)[number];
 
 const list = {
@@ -23,7 +23,6 @@ const cursorId = z.union([z.uuid(), heldId]);
 
 /** As a person asks, in a query string. */
 export const listQuery = z.strictObject(list).refine(...ownCursor<Placed>(cursorOrder, cursorId));
-export type ListQuery = z.infer<typeof listQuery>;
 export const listRequest = z
   .strictObject({ ...list, event_ids: z.array(z.uuid()).min(1).max(200).optional() })
   .refine(...ownCursor<Placed>(cursorOrder, cursorId));

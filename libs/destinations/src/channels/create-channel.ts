@@ -3,7 +3,7 @@ import type { Channel } from './channel.js';
 import { createTelegramChannel } from './telegram.js';
 
 /** The channel of a part of the site file; it connects when it is first used. Throws ConfigError when its secret is missing. */
-export function createChannel({ name, apiUrl, token, chatId, sandbox }: ChannelConfig, secretsDir: string): Channel {
+function createChannel({ name, apiUrl, token, chatId, sandbox }: ChannelConfig, secretsDir: string): Channel {
   return createTelegramChannel({ name, apiUrl, token: resolveSecret(token, secretsDir), chatId, sandbox });
 }
 

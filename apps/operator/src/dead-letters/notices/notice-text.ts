@@ -23,10 +23,7 @@ export interface NoticeFacts {
 const mostLines = 10;
 
 /** Names that stand in the code or the site file. A record of somebody else's may call itself anything. */
-export function safeNames(
-  site: Pick<Site, 'destinations'>,
-  { class: failure, destination }: NoticeCount,
-): { class: string; destination: string } {
+function safeNames(site: Pick<Site, 'destinations'>, { class: failure, destination }: NoticeCount): { class: string; destination: string } {
   const known = (failureClasses as readonly string[]).includes(failure);
   return { class: known ? failure : 'other', destination: safeDestination(site, destination) };
 }
