@@ -8,6 +8,7 @@ import { migrate } from './commands/migrate.js';
 import { applyAllSchemas, schemaProblems, schemasDir } from './commands/schemas.js';
 import { newSourceKey } from './commands/sources.js';
 import { applyAllTopics, topicLines } from './commands/topics.js';
+import { addDoctor } from './doctor-program.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
 import { addOperator } from './operator-program.js';
@@ -35,6 +36,7 @@ export function createProgram(ended: (code: number) => void, env: NodeJS.Process
   addOperator(program, { output, env, ended });
   addCommands(program, { output, env, ended });
   addRest(program, { output, env, ended });
+  addDoctor(program, { output, env, ended });
   return program;
 }
 

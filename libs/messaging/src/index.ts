@@ -36,4 +36,5 @@ export {
 export { checkSchemas, type SchemaProblem } from './topology/check-schemas.js';
 export type { TopologyProblem } from './topology/expected.js';
 export { KafkaDoor, type KafkaDoorOptions } from './topology/kafka-door.js';
+export { registeredSchemas } from './topology/registered-schemas.js';
 export { type ApplyTopicsOptions, applyTopics, type TopologyReport, type VerifyTopicsOptions, verifyTopics } from './topology/topics.js';

@@ -14,7 +14,7 @@ export {
   siteEnv,
   timingEnv,
 } from './config/env-fragments.js';
-export { loadHmacSecret, loadInternalTokens, resolveSecret, type SecretRef } from './config/secrets.js';
+export { loadHmacSecret, loadInternalTokens, parseSecretJson, resolveSecret, type SecretRef } from './config/secrets.js';
 export { type Column, columnValues, unnestColumns } from './database/columns.js';
 export { type Database, type DatabaseOptions, openDatabase, type Sql, type Tx } from './database/database.js';
 export { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database/database-errors.js';

@@ -16,7 +16,7 @@ export type TestLeadAnswer =
   /** Why there is none. `not_sandbox`: only a destination that is declared to be a sandbox gets test leads. */
   | { refused: 'unknown_destination' | 'unknown_organization' | 'not_sandbox' };
 
-/** Source and form of these leads. No rule of a site names them, so that nobody is told of one but where a site tells of everything. */
+/** Source and form of these leads. As of every test lead, only a channel that is declared a sandbox is told of them. */
 const operatorTest = 'operator-test';
 
 /**

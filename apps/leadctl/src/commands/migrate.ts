@@ -36,6 +36,19 @@ export async function migrate({ url, services, login }: MigrateOptions, appsDir 
   return lines;
 }
 
+/** Names of the migrations of every service that has tables, by service. */
+export async function knownMigrations(appsDir = builtApps): Promise<Map<string, string[]>> {
+  const names = new Map<string, string[]>();
+  for (const service of servicesWithMigrations(appsDir)) {
+    const classes = Object.values((await load(appsDir, service)) ?? []);
+    names.set(
+      service,
+      classes.map((one) => (typeof one === 'function' ? one.name : String(one))),
+    );
+  }
+  return names;
+}
+
 const migrationsOf = (appsDir: string, service: string): string => path.join(appsDir, service, 'src/migrations/index.js');
 
 function servicesWithMigrations(appsDir: string): string[] {
