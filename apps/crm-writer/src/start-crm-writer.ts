@@ -235,9 +235,10 @@ interface Rows {
 
 function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, served, swept, relayWake, onChange }: Rows): Upkeep {
   const verified = new Map(
-    served.flatMap(({ config, target }) => {
+    served.flatMap(({ config, target, control }) => {
       const rows = swept.get(config.name);
-      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, config.lookupTimeoutMs)]];
+      const limits = { lookupTimeoutMs: config.lookupTimeoutMs, lookups: control.lookups };
+      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, limits)]];
     }),
   );
   return createUpkeep({
