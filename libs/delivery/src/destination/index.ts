@@ -3,4 +3,3 @@ export type { Admission, AuthScope, DestinationControl, DestinationPolicy, Mode 
 export { createDestinationControl } from './create-control.js';
 export { type DestinationsAnswer, destinationsRequest, destinationsRoute } from './destinations-route.js';
 export { type KnownStates, knownStates } from './known-states.js';
-export type { LookupDoor } from './lookup-door.js';
