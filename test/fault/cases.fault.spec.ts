@@ -2,7 +2,9 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import avsc from 'avsc';
 import { LeadSubmittedEvent } from '#contracts';
 import { pause, testSize } from '#testkit';
+import { runBalance } from '../support/balance.js';
 import { eventually } from '../support/eventually.js';
+import { LeadFlood } from '../support/lead-flood.js';
 import { OpenWorkReader } from '../support/open-work.js';
 import { type OpenStack, openStack } from '../support/stack.js';
 import { leadBody, submitted } from '../support/traffic.js';
@@ -95,6 +97,36 @@ it('case 5: fifty leads whose schema nobody knows yet wait for the registry, wit
   expect(await open.rejectedReasons()).toHaveLength(refusedBefore);
 }, 400_000);
 
+it('case 12: hostile text is in the CRM as it was sent, or refused by name, and costs its neighbours nothing', async () => {
+  const texts = [
+    `${'a'.repeat(19_999)}😀`,
+    '👩‍👩‍👧‍👦 family',
+    '\u200fשלום \u202edrow',
+    'plain',
+    "'); drop table lead; --",
+    '{{7*7}} <script>',
+  ];
+  const contact = (n: number) => ({ name: (texts[n] ?? '').slice(-20).trim(), email: `case12-${n}@example.test`, phone: null });
+  const hostile = [{ message: 'A\u0000b' }, { message: '\ud83d' }];
+  const posts = [
+    ...texts.map((message, n) => ({ ...leadBody(`case12-${n}`, n), contact: contact(n), message })),
+    ...hostile.map((text, n) => ({ ...leadBody(`case12-bad-${n}`, n), ...text })),
+  ];
+  const answers = await Promise.all(posts.map((body) => open.intake.post(body)));
+  expect(answers.map(({ status }) => status)).toEqual([...texts.map(() => 202), ...hostile.map(() => 422)]);
+  for (const { body } of answers.slice(texts.length)) expect(body).toMatchObject({ errors: [{ field: 'message' }] });
+
+  const eventIds = answers.slice(0, texts.length).map(({ body }) => String(body.event_id));
+  await onceInCrm(eventIds);
+  const leads = await Promise.all(eventIds.map((id) => open.sandbox.leads(id)));
+  expect(leads.map(([lead]) => lead?.message)).toEqual(texts);
+  const { contacts } = (await (await fetch(`${open.endpoints().sandboxCrm}/data`)).json()) as {
+    contacts: { email: string; name: string }[];
+  };
+  const names = texts.map((_, n) => contacts.find(({ email }) => email === contact(n).email)?.name);
+  expect(names).toEqual(texts.map((_, n) => contact(n).name));
+}, 120_000);
+
 it('case 14: every lead posted while the broker is away is accepted, and in the CRM once it is back', async () => {
   const pids = { ...open.endpoints().pids };
   await open.stack.stopInfra('kafka');
@@ -129,3 +161,29 @@ it('case 17: four spellings of an address at once are three people by our rule, 
   const { contacts } = (await answer.json()) as { contacts: { name: string }[] };
   expect(contacts.filter((contact) => contact.name === name)).toHaveLength(3);
 }, 180_000);
+
+it('case 20: services that are told to stop under load finish what they have begun, and lose and double nothing', async () => {
+  const flood = new LeadFlood(open.intake, open.upstream, { prefix: 'case20', burst: 40, everyMs: 1_000 });
+  // Calls are open at any moment.
+  await open.sandbox.control({ operation: 'lead', latencyMs: 200 });
+  flood.start();
+  for (const app of ['crm-writer', 'intake', 'notifier']) {
+    await eventually(async () => {
+      const { claimed, unpublished, uncommitted } = await work.read(app);
+      expect(claimed + unpublished + uncommitted).toBeGreaterThan(0);
+    }, 60_000);
+    await open.stack.kill(app, 'SIGTERM');
+    // Nobody else works on these before the launcher has started another.
+    expect(await work.read(app)).toMatchObject({ claimed: 0 });
+    await open.stack.ready(app);
+  }
+  await flood.stop();
+  await open.sandbox.clearRules();
+  expect(flood.refused).toEqual([]);
+  const eventIds = [...flood.accepted.values()];
+  // Hundreds of questions at once would be a load of their own.
+  for (let at = 0; at < flood.produced.length; at += 20) eventIds.push(...(await accepted(flood.produced.slice(at, at + 20))));
+  console.log(`case 20: ${eventIds.length} leads accepted`);
+  await onceInCrm(eventIds, 120_000);
+  await eventually(async () => expect(await runBalance(open.stack.runDir)).toMatchObject({ code: 0 }));
+}, 300_000);

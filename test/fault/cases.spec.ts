@@ -33,6 +33,11 @@ const cases: Record<number, string> = {
 /** Cases that cannot arise here, each with the reason; three at most. */
 const impossible: Record<number, string> = {};
 
+/** Parts of cases that cannot arise here, while the rest of the case has its test; they count with the others. */
+const impossibleInPart: Record<number, string> = {
+  18: 'an explicit clear: a lead says what a person filled in, and has no way to clear what a destination knows',
+};
+
 /** Numbers that stand at the beginning of a test's name, with the files they stand in. */
 function testedCases(): Map<number, string[]> {
   const root = projectRoot();
@@ -63,6 +68,6 @@ describe('the twenty cases to run first', () => {
   });
 
   it('are explained away three times at most', () => {
-    expect(Object.keys(impossible).length).toBeLessThanOrEqual(3);
+    expect(Object.keys({ ...impossible, ...impossibleInPart }).length).toBeLessThanOrEqual(3);
   });
 });

@@ -81,6 +81,7 @@ export class RigControl implements DestinationControl {
   mode: Mode = 'flowing';
   /** Whom an `auth` outcome concerns. */
   scope: AuthScope = 'destination';
+  readonly lookups = { admit: () => Promise.resolve(true), throttled: () => undefined };
   readonly reports: { operationKey: string; outcome: Outcome }[] = [];
   readonly retries: string[] = [];
   admitting: (call: { operationKey: string; retry: boolean }) => Admission = () => ({

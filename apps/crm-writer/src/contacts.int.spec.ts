@@ -151,7 +151,7 @@ describe('two leads of one person', () => {
     const telemetry = startTelemetry({ service: 'contacts', ratio: 1 });
     const relayWake = (): void => void relay();
     const contacts: Contacts = createContacts({ db, logger, wakeTopic: () => 'lead.accepted.crm.retry.15s', relayWake });
-    const swept = verifiedDestination(sweptDestination(config, { site, codec }), target, config.lookupTimeoutMs);
+    const swept = verifiedDestination(sweptDestination(config, { site, codec }), target, { lookupTimeoutMs: config.lookupTimeoutMs });
     const verifier = new Verifier({
       db,
       target: () => swept,

@@ -234,9 +234,10 @@ function sweptTargets(site: Context['site'], { codec }: Storage): ReadonlyMap<st
 /** Those that this process can ask itself what they hold. */
 function verifiedTargets(served: readonly Served[], swept: ReadonlyMap<string, SweptTarget>): ReadonlyMap<string, VerifiedTarget> {
   return new Map(
-    served.flatMap(({ config, target }) => {
+    served.flatMap(({ config, target, control }) => {
       const rows = swept.get(config.name);
-      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, config.lookupTimeoutMs)] as const];
+      const limits = { lookupTimeoutMs: config.lookupTimeoutMs, lookups: control.lookups };
+      return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, limits)] as const];
     }),
   );
 }

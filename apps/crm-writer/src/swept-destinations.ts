@@ -25,8 +25,12 @@ export function sweptDestination(config: DestinationConfig, { site, codec }: { s
 }
 
 /** The same of one that this process serves: its operations can be looked up. */
-export function verifiedDestination(swept: SweptTarget, target: DestinationTarget, lookupTimeoutMs: number): VerifiedTarget {
-  return { ...swept, lookupTimeoutMs, lookup: (operation, context) => target.lookup(operation, context) };
+export function verifiedDestination(
+  swept: SweptTarget,
+  target: DestinationTarget,
+  limits: Pick<VerifiedTarget, 'lookupTimeoutMs' | 'lookups'>,
+): VerifiedTarget {
+  return { ...swept, ...limits, lookup: (operation, context) => target.lookup(operation, context) };
 }
 
 /** What is announced of the end of a delivery whose destination the site file does not have any more. */

@@ -5,7 +5,7 @@ import { destinationDdl } from './destination/ddl.js';
  * Tables of the delivery engine, for a service's own schema (which has `clock_now()`).
  *
  * - `delivery` is the inbox and the unit of lease, wake-up and replay. The lease is (attempt_id, lease_until); whoever's attempt id stands
- *   here may record. `raised_at`: it stayed uncertain so long that its owner was told. `original_deadline_at`: before an approved item set anew. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
+ *   here may record. `raised_at`: it has been uncertain so long that its owner was told; it never outlives that state. `original_deadline_at`: before an approved item set anew. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
  *   `closed_items`: approved items that were closed before they were applied, so that none of their records is any more.
  * - `operation` hangs under it by `operation_keys`, in declared order. `sending_at` stands where a request without native idempotency may
  *   have left.

@@ -130,6 +130,7 @@ describe('an approved item', () => {
     ['of another lead', (event) => permitFor(event, { eventId: (newEvents(1)[0] as RigEvent).id })],
     ['of another destination', (event) => permitFor(event, { destination: 'other' })],
     ['that leaves an operation out', (event) => permitFor(event, { operationKeys: [] })],
+    ['whose last moment has passed since it was admitted', (event) => permitFor(event, { notAfter: new Date(Date.now() - 1) })],
   ])('is refused with the permit %s', async (_name, permit) => {
     const process = world.start({ replays: gate });
     const event = await dead(process);

@@ -285,8 +285,11 @@ describe('the delivery engine on a real database', () => {
         await world.sweep();
         return (await world.stateOf(event)) === 'uncertain';
       });
+      // Its owner was told meanwhile, which is over with the answer: should it be uncertain again, it is looked up and told anew.
+      await world.db.sql('rig.raise', 'UPDATE delivery SET raised_at = clock_now()', []);
       answer();
       await until('it is woken', async () => (await world.stateOf(event)) === 'waiting');
+      expect(await world.db.sql('rig.raised', 'SELECT raised_at FROM delivery', [])).toEqual([{ raised_at: null }]);
       const woken = await wakeUps(world.db);
       expect(woken).toHaveLength(1);
       world.start({ kinds: ['contact', 'lead'] }).take(woken);

@@ -69,11 +69,14 @@ interface Erased extends Answer {
  */
 export type Outcome = Succeeded | Duplicate | Throttled | Transient | Uncertain | Permanent | Auth | Erased;
 
-/** What a lookup by operation came to. `several` is never resolved by taking the first; `unknown`: it says nothing. */
+/**
+ * What a lookup by operation came to. `several` is never resolved by taking the first. `unknown`: it says nothing; `throttled` with it: it was
+ * refused because of how much is asked, and the destination asked to wait `afterMs`.
+ */
 export type LookupResult =
   | { kind: 'absent' }
   | { kind: 'found'; ref: string }
   | { kind: 'several'; refs: string[] }
-  | { kind: 'unknown'; code: string };
+  | { kind: 'unknown'; code: string; throttled?: { afterMs?: number } };
 
 export type OutcomeKind = Outcome['kind'];

@@ -1,4 +1,5 @@
 import type { OutboxRow } from '#messaging';
+import type { LookupDoor } from './destination/lookup-door.js';
 import type { LookupResult } from './outcome.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import type { LookupContext, PlannedOperation, Verification } from './target.js';
@@ -29,6 +30,8 @@ export interface SweptTarget {
 export interface VerifiedTarget extends SweptTarget {
   /** Absent: uncertain deliveries stay so until a person decides. */
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
+  /** Stands before each lookup; absent: none is held back. */
+  lookups?: LookupDoor;
   /** Limit of one lookup in milliseconds; default `timeoutMs`. */
   lookupTimeoutMs?: number;
 }

@@ -19,13 +19,21 @@ export function firstUncertain(stored: StoredDelivery): StoredOperation | undefi
   return stored.operations.find(({ state }) => state === 'uncertain');
 }
 
+/** When the call began whose end nobody knows, in epoch milliseconds. */
+const sentAt = (stored: StoredDelivery, operation: StoredOperation): number => operation.sendingAtMs ?? stored.changedAt.getTime();
+
+/** It has been unanswered for so long that its owner is to be told, and was not told yet. */
+export function isToBeRaised(stored: StoredDelivery, operation: StoredOperation, { verification }: SweptTarget): boolean {
+  return stored.raisedAt === undefined && stored.resolvedAt.getTime() >= sentAt(stored, operation) + verification.horizonMs;
+}
+
 /** Judges a lookup that began at `beganAtMs` of the database's clock. `undefined`: nothing can be looked up. */
 export function lookupVerdict(
   { stored, operation, attemptsAllowed }: Answered,
   result: LookupResult | undefined,
   { target, beganAtMs, random }: { target: SweptTarget; beganAtMs: number; random: number },
 ): LookupVerdict {
-  const sentAtMs = operation.sendingAtMs ?? stored.changedAt.getTime();
+  const sentAtMs = sentAt(stored, operation);
   // Absences of an earlier call say nothing about this one.
   const ofThisCall = operation.lookedUpAtMs !== undefined && operation.lookedUpAtMs > sentAtMs;
   return judgeLookup(result, {

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { crashPoint, type Database, type Logger, metrics, parseTraceContext, type Span, type Telemetry } from '#runtime';
+import { lookUp } from './look-up.js';
 import type { LookupResult } from './outcome.js';
-import { cleanText } from './sql/clean-text.js';
 import { appendNotes, settle } from './sql/settle.js';
-import { giveBack, leaseUncertain, lockLeased } from './sql/verify.js';
+import { blockedDestinations } from './sql/sweep.js';
+import { giveBack, leaseUncertain, leaseUnraised, lockLeased } from './sql/verify.js';
 import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { VerifiedTarget } from './swept-target.js';
-import { firstUncertain, goneChange, lookupVerdict, verdictChange } from './verifier-changes.js';
+import { firstUncertain, goneChange, isToBeRaised, lookupVerdict, verdictChange } from './verifier-changes.js';
 
 export interface VerifierOptions {
   db: Database;
@@ -27,8 +28,10 @@ export interface VerifierOptions {
   longestLookupMs?: number;
 }
 
-/** What is read and written around a lookup. Whoever lost the lease nevertheless finds its answer refused, and notes it. */
+/** What is read, waited for (a quota) and written around a lookup. Whoever lost the lease nevertheless finds its answer refused, and notes it. */
 const leaseSlackMs = 5_000;
+/** Before a row is tried again whose lookup was not admitted. */
+const refusedWaitMs = 1_000;
 /** Before a row is tried again whose lookup could not be judged. */
 const brokenWaitMs = 30_000;
 
@@ -41,7 +44,7 @@ interface Asked {
 /**
  * Finds out about uncertain deliveries, by looking up their first uncertain operation at the destination. It never sends: what is proved
  * absent is due again for the engine. Every process verifies what it serves; a row is leased for one lookup while its state stays
- * `uncertain`.
+ * `uncertain`. A destination that is held, blocked or short of quota is not asked; the owner of what stays unanswered is told all the same.
  */
 export class Verifier {
   readonly #options: VerifierOptions;
@@ -96,15 +99,30 @@ export class Verifier {
     if (limit <= 0) return 0;
     const full = [...this.#busy].filter(([, count]) => count >= concurrency / 2).map(([destination]) => destination);
     const leaseMs = this.#longestLookupMs + leaseSlackMs;
-    const leased = await leaseUncertain(this.#options.db, { skip: [...this.#unknown, ...full], limit, leaseMs });
-    for (const stored of leased) this.#begin(stored);
-    return leased.length;
+    const shut = await blockedDestinations(this.#options.db);
+    const skip = [...this.#unknown, ...full, ...shut];
+    const leased = await leaseUncertain(this.#options.db, { skip, limit, leaseMs });
+    for (const stored of leased) this.#begin(stored, { mayAsk: true });
+    return leased.length + (await this.#takeUnraised(shut, { limit: limit - leased.length, leaseMs }));
   }
 
-  #begin(stored: StoredDelivery): void {
+  /** What may not be looked up now and has been unanswered for so long that its owner is to be told. */
+  async #takeUnraised(shut: readonly string[], { limit, leaseMs }: { limit: number; leaseMs: number }): Promise<number> {
+    let taken = 0;
+    for (const destination of shut) {
+      const horizonMs = this.#options.target(destination)?.verification.horizonMs;
+      if (horizonMs === undefined || taken >= limit) continue;
+      const leased = await leaseUnraised(this.#options.db, { destination, horizonMs, limit: limit - taken, leaseMs });
+      for (const stored of leased) this.#begin(stored, { mayAsk: false });
+      taken += leased.length;
+    }
+    return taken;
+  }
+
+  #begin(stored: StoredDelivery, { mayAsk }: { mayAsk: boolean }): void {
     const { destination } = stored;
     this.#busy.set(destination, (this.#busy.get(destination) ?? 0) + 1);
-    const work = this.#verifyOne(stored).finally(() => {
+    const work = this.#verifyOne(stored, mayAsk).finally(() => {
       const left = (this.#busy.get(destination) ?? 1) - 1;
       if (left > 0) this.#busy.set(destination, left);
       else this.#busy.delete(destination);
@@ -114,14 +132,14 @@ export class Verifier {
   }
 
   /** Never rejects. */
-  async #verifyOne(stored: StoredDelivery): Promise<void> {
+  async #verifyOne(stored: StoredDelivery, mayAsk: boolean): Promise<void> {
     try {
       const target = this.#options.target(stored.destination);
       const operation = firstUncertain(stored);
       if (target === undefined) return await this.#notServed(stored);
       if (operation === undefined) return await this.#nothingToAsk(stored, target);
-      const asked = await this.#ask(stored, operation, target);
-      crashPoint('looked_up');
+      const asked = await this.#askAdmitted(stored, operation, { target, mayAsk });
+      if (asked === undefined) return await giveBack(this.#options.db, stored, refusedWaitMs);
       await this.#settle(stored, asked, target);
     } catch (error) {
       const fields = { err: error, event_id: stored.eventId, destination: stored.destination };
@@ -151,14 +169,25 @@ export class Verifier {
     onChange?.(afterChange(change));
   }
 
-  async #ask(stored: StoredDelivery, operation: StoredOperation, target: VerifiedTarget): Promise<Asked> {
+  /** `undefined`: it may not be asked now, and nothing else is to be said about it. */
+  async #askAdmitted(
+    stored: StoredDelivery,
+    operation: StoredOperation,
+    { target, mayAsk }: { target: VerifiedTarget; mayAsk: boolean },
+  ): Promise<Asked | undefined> {
     if (target.lookup === undefined || !target.canLookUp(operation.kind)) return { result: undefined };
+    if (mayAsk && ((await target.lookups?.admit()) ?? true)) return this.#ask(stored, operation, target);
+    return isToBeRaised(stored, operation, target) ? { result: { kind: 'unknown', code: 'not_asked' } } : undefined;
+  }
+
+  async #ask(stored: StoredDelivery, operation: StoredOperation, target: VerifiedTarget): Promise<Asked> {
     const span = this.#startSpan(stored, operation, target);
     const startedAt = performance.now();
-    const result = cleaned(
-      await lookUp(target, { stored, operation, span, mostMs: this.#longestLookupMs }, (error) => this.#threw(stored, error)),
-    );
+    const question = { stored, operation, span, mostMs: this.#longestLookupMs };
+    const result = await lookUp(target, question, (error) => this.#threw(stored, error));
+    crashPoint('looked_up');
     const durationMs = performance.now() - startedAt;
+    if (result.kind === 'unknown' && result.throttled !== undefined) target.lookups?.throttled(result.throttled.afterMs);
     const outcome = `lookup_${result.kind}`;
     span.set({ 'lead.outcome': outcome });
     span.end(result.kind === 'unknown' ? { error: result.code } : undefined);
@@ -224,36 +253,4 @@ export class Verifier {
     if (state !== 'delivered' || stored.test) return;
     metrics.e2e.observe({ destination: target.name }, Math.max(stored.resolvedAt.getTime() - stored.submittedAt.getTime(), 0) / 1_000);
   }
-}
-
-interface Question {
-  stored: StoredDelivery;
-  operation: StoredOperation;
-  span: Span;
-  mostMs: number;
-}
-
-async function lookUp(
-  target: VerifiedTarget,
-  { stored, operation, span, mostMs }: Question,
-  threw: (error: unknown) => void,
-): Promise<LookupResult> {
-  const { kind, operationKey } = operation;
-  const context = {
-    eventId: stored.eventId,
-    personKey: stored.recordKey?.toString(),
-    trace: span.context,
-    timeoutMs: Math.min(target.lookupTimeoutMs ?? target.timeoutMs, mostMs),
-  };
-  try {
-    return (await target.lookup?.({ kind, operationKey }, context)) ?? { kind: 'unknown', code: 'no_lookup' };
-  } catch (error) {
-    threw(error);
-    return { kind: 'unknown', code: 'connector_threw' };
-  }
-}
-
-function cleaned(result: LookupResult): LookupResult {
-  if (result.kind === 'unknown') return { kind: 'unknown', code: cleanText(result.code) };
-  return result.kind === 'found' ? { kind: 'found', ref: cleanText(result.ref) } : result;
 }

@@ -1,6 +1,7 @@
 import type { Database, Logger } from '#runtime';
 import type { Outcome } from '../outcome.js';
 import type { Backoff } from '../target.js';
+import type { LookupDoor } from './lookup-door.js';
 
 /** When a destination's failures are the destination's and not the leads'. */
 export interface BreakerPolicy {
@@ -61,6 +62,8 @@ export interface DestinationControl {
   report(call: { operationKey: string; outcome: Outcome }): void;
   /** An admitted call was not made after all (its lease was gone, its data erased): the next may have its place. */
   withdraw(operationKey: string): void;
+  /** Stands before lookups, which go past `admit` and `limit`. */
+  readonly lookups: LookupDoor;
   /** Asks the destination's own check call, once for all that ask at the same time. Never rejects. */
   authScope(outcome: AuthOutcome): Promise<AuthScope>;
   /** Called after each change of `mode`, and with the same mode again whenever more may be sent than before. */

@@ -5,12 +5,14 @@ import { AuthJudge } from './auth-judge.js';
 import { asksForRetry, bearingOf, isUnreached } from './bearing.js';
 import { BreakerWindow } from './breaker-window.js';
 import type { Admission, AuthOutcome, AuthScope, BlockReason, DestinationControl, DestinationPolicy, Mode } from './control.js';
+import { type LookupDoor, lookupDoor } from './lookup-door.js';
 import { ModeReports } from './mode-reports.js';
 import { Prober } from './prober.js';
 import { bucketOf } from './quota-bucket.js';
 import { QuotaPurse } from './quota-purse.js';
 import { rampedConcurrency, untilNextStepMs } from './ramp.js';
 import { RetryBudget } from './retry-budget.js';
+import { isShut } from './shared-state.js';
 import { StateLink } from './state-link.js';
 import type { StateStore } from './state-store.js';
 
@@ -44,6 +46,7 @@ const sends = (mode: Mode): boolean => mode === 'flowing' || mode === 'ramping';
 
 /** One process's control of one destination, over the row that all share. What it learns counts here at once and is told to the others. */
 export class SharedControl implements DestinationControl {
+  readonly lookups: LookupDoor;
   readonly #options: SharedControlOptions;
   readonly #link: StateLink;
   readonly #prober: Prober;
@@ -79,6 +82,14 @@ export class SharedControl implements DestinationControl {
     this.#window = new BreakerWindow(policy.breaker);
     this.#budget = new RetryBudget(policy.retryBudget);
     this.#purse = this.#newPurse(options);
+    this.lookups = lookupDoor({
+      isShut: () => this.#stopped || isShut(this.#link.standing, this.#link.known),
+      purse: this.#purse,
+      onThrottled: (afterMs) => {
+        this.#throttled(afterMs);
+        this.#settle(false);
+      },
+    });
   }
 
   get mode(): Mode {

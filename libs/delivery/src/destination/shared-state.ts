@@ -36,6 +36,15 @@ export function standingOf({ hold, block, rampAtMs }: SharedState, nowMs: number
   return { mode: rampAtMs !== undefined && nowMs - rampAtMs < rampMs ? 'ramping' : 'flowing' };
 }
 
+/**
+ * Not even a lookup may be made: a person holds it, its cool-down or what it asked to wait is not over, or how it stands is not known. Once that
+ * time is over it may be asked, probed or not.
+ */
+export function isShut({ mode, reason }: Standing, { state, nowMs }: { state?: SharedState; nowMs: number }): boolean {
+  if (mode !== 'blocked') return false;
+  return reason === undefined || reason === 'hold' || state?.block === undefined || nowMs < state.block.openAtMs;
+}
+
 /** A process may probe now: no person holds it, its cool-down is over and nobody else probes. */
 export function awaitsProbe({ hold, block, probe }: SharedState, nowMs: number): boolean {
   if (hold !== undefined || block === undefined || nowMs < block.openAtMs) return false;

@@ -97,7 +97,7 @@ async function conclude(tx: Tx, { record, delivery, operations, wakeTopic }: Set
   await tx.sql(
     'late.conclude',
     `UPDATE delivery SET state = $3, attempt_id = NULL, lease_until = NULL, updated_at = clock_now(), class = CASE WHEN $4 THEN NULL ELSE class END,
-       code = CASE WHEN $4 THEN NULL ELSE code END,
+       code = CASE WHEN $4 THEN NULL ELSE code END, raised_at = CASE WHEN $3 = 'uncertain' THEN raised_at END,
        next_attempt_at = CASE WHEN $3 = 'waiting' THEN clock_now() WHEN NOT $4 THEN next_attempt_at END
      WHERE event_id = $1 AND destination = $2`,
     [record.eventId, record.destination, state, open],

@@ -2,29 +2,42 @@ import type { Database, Tx } from '#runtime';
 import type { StoredDelivery } from '../stored-delivery.js';
 import { clock, lockStored, type StoredRow, storedColumns, withOperations } from './stored.js';
 
+interface Lease {
+  /** Rows at most. */
+  limit: number;
+  leaseMs: number;
+}
+
+const leaseSql = (which: string): string => `
+${clock}, due AS MATERIALIZED (
+  SELECT event_id, destination FROM delivery, clock
+  WHERE state = 'uncertain' AND coalesce(lease_until, next_attempt_at, '-infinity') <= now AND ${which}
+  ORDER BY coalesce(lease_until, next_attempt_at, '-infinity') LIMIT $1 FOR UPDATE OF delivery SKIP LOCKED
+)
+UPDATE delivery d SET attempt_id = gen_random_uuid(), lease_until = now + $2::float8 * interval '1 millisecond'
+FROM due, clock
+WHERE d.event_id = due.event_id AND d.destination = due.destination
+RETURNING ${storedColumns}`;
+
 /**
  * Leases uncertain rows that are due for a lookup, longest due first; the state stays `uncertain`. Rows of other processes' leases and of the
  * destinations to `skip` are left out.
  */
-export function leaseUncertain(
+export function leaseUncertain(db: Database, { skip, limit, leaseMs }: Lease & { skip: readonly string[] }): Promise<StoredDelivery[]> {
+  return db.transaction(async (tx) => {
+    const sql = leaseSql('destination <> ALL ($3::text[])');
+    return withOperations(tx, await tx.sql<StoredRow>('verify.lease', sql, [limit, leaseMs, skip]));
+  });
+}
+
+/** The same of one destination, and only what has been uncertain for `horizonMs` without its owner being told. */
+export function leaseUnraised(
   db: Database,
-  { skip, limit, leaseMs }: { skip: readonly string[]; limit: number; leaseMs: number },
+  { destination, horizonMs, limit, leaseMs }: Lease & { destination: string; horizonMs: number },
 ): Promise<StoredDelivery[]> {
   return db.transaction(async (tx) => {
-    const rows = await tx.sql<StoredRow>(
-      'verify.lease',
-      `${clock}, due AS MATERIALIZED (
-         SELECT event_id, destination FROM delivery, clock
-         WHERE state = 'uncertain' AND coalesce(lease_until, next_attempt_at, '-infinity') <= now AND destination <> ALL ($1::text[])
-         ORDER BY coalesce(lease_until, next_attempt_at, '-infinity') LIMIT $2 FOR UPDATE OF delivery SKIP LOCKED
-       )
-       UPDATE delivery d SET attempt_id = gen_random_uuid(), lease_until = now + $3::float8 * interval '1 millisecond'
-       FROM due, clock
-       WHERE d.event_id = due.event_id AND d.destination = due.destination
-       RETURNING ${storedColumns}`,
-      [skip, limit, leaseMs],
-    );
-    return withOperations(tx, rows);
+    const sql = leaseSql(`destination = $3 AND raised_at IS NULL AND updated_at <= now - $4::float8 * interval '1 millisecond'`);
+    return withOperations(tx, await tx.sql<StoredRow>('verify.lease_unraised', sql, [limit, leaseMs, destination, horizonMs]));
   });
 }
 

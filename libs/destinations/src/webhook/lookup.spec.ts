@@ -3,7 +3,7 @@ import type { HttpResult } from '../http/http-caller.js';
 import { lookupPath, readLookup, unknownPlaceholders } from './lookup.js';
 
 const query = { kind: 'lead', eventId: 'e-1', personKey: 'p/1&x=2', timeoutMs: 1_000 };
-const answered = (status: number, body: string): HttpResult => ({ kind: 'answered', status, headers: {}, body });
+const answered = (status: number, body: string, headers = {}): HttpResult => ({ kind: 'answered', status, headers, body });
 
 describe('a lookup', () => {
   it('fills its template with encoded references', () => {
@@ -23,9 +23,15 @@ describe('a lookup', () => {
     ['two records', answered(200, '[{"id":"a"},{"id":"b"}]'), { kind: 'several', refs: ['a', 'b'] }],
     ['a record without id', answered(200, '[{}]'), { kind: 'unknown', code: 'answer_without_id' }],
     ['no JSON', answered(200, '<html>'), { kind: 'unknown', code: 'unreadable_answer' }],
+    ['429', answered(429, ''), { kind: 'unknown', code: 'http_429', throttled: {} }],
+    [
+      '429 that says how long',
+      answered(429, '', { 'retry-after': '7' }),
+      { kind: 'unknown', code: 'http_429', throttled: { afterMs: 7_000 } },
+    ],
     ['500', answered(500, ''), { kind: 'unknown', code: 'http_500' }],
     ['no connection', { kind: 'not_sent', code: 'enotfound' }, { kind: 'unknown', code: 'enotfound' }],
   ])('reads %s', (_name, result, expected) => {
-    expect(readLookup(result)).toEqual(expected);
+    expect(readLookup(result, 0)).toEqual(expected);
   });
 });

@@ -1,6 +1,7 @@
 import type { LookupResult } from '#delivery';
 import type { LookupQuery } from '../connector.js';
 import type { HttpResult } from '../http/http-caller.js';
+import { retryAfterMs } from '../http/retry-after.js';
 
 const placeholders: Readonly<Record<string, (query: LookupQuery) => string>> = {
   person_key: (query) => query.personKey ?? '',
@@ -32,10 +33,14 @@ export function lacksPerson(template: string, query: LookupQuery): boolean {
   return query.personKey === undefined && template.includes('{person_key}');
 }
 
-/** An array, or an object with one under `data`, `items` or `results`; 404 is absent. Anything else says nothing. */
-export function readLookup(result: HttpResult): LookupResult {
+/** An array, or an object with one under `data`, `items` or `results`; 404 is absent. Anything else says nothing, 429 for how long at least. */
+export function readLookup(result: HttpResult, nowMs: number): LookupResult {
   if (result.kind !== 'answered') return { kind: 'unknown', code: result.code };
   if (result.status === 404) return { kind: 'absent' };
+  if (result.status === 429) {
+    const afterMs = retryAfterMs([result.headers['retry-after']].flat().at(-1), nowMs);
+    return { kind: 'unknown', code: 'http_429', throttled: { afterMs } };
+  }
   if (result.status !== 200) return { kind: 'unknown', code: `http_${result.status}` };
   const found = list(result.body);
   if (found === undefined) return { kind: 'unknown', code: 'unreadable_answer' };

@@ -132,7 +132,7 @@ export class WebhookConnector implements Connector {
     if (template === undefined) return { kind: 'unknown', code: 'no_lookup' };
     if (lacksPerson(template, query)) return { kind: 'unknown', code: 'no_person_key' };
     const timeoutMs = Math.min(query.timeoutMs, this.#config.lookupTimeoutMs);
-    return readLookup(await this.#get(lookupPath(template, query), { timeoutMs, trace: query.trace }));
+    return readLookup(await this.#get(lookupPath(template, query), { timeoutMs, trace: query.trace }), Date.now());
   }
 
   async close(): Promise<void> {

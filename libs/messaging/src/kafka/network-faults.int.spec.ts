@@ -176,7 +176,8 @@ describe('a consumer whose network fails', () => {
       );
       network.cut();
     }
-    await eventually('all records', () => seen.size === 200, { timeoutMs: 20_000 });
+    // A request that was lost with its connection is given up after 30 s at the latest.
+    await eventually('all records', () => seen.size === 200, { timeoutMs: 60_000 });
     const admin = await steady.admin();
     await eventually('one member', async () => (await admin.describeGroups([group]))[0]?.members.length === 1, { timeoutMs: 20_000 });
   });
