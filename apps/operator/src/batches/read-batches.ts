@@ -14,7 +14,7 @@ export const batchesRequest = z.strictObject({
 export const itemsRequest = z.strictObject({
   /** A state of the item, or a verdict. */
   outcome: z.string().min(1).max(40).optional(),
-  after: z.coerce.number().int().min(0).default(0),
+  after: z.coerce.number().int().min(0).max(2_147_483_647).default(0),
   limit: z.coerce.number().int().min(1).max(500).default(100),
 });
 

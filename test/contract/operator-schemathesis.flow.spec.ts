@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Stack, startStack, testSize } from '#testkit';
+import { eventually } from '../support/eventually.js';
+import { IntakeClient, leadBody } from '../support/traffic.js';
+import { deadLeads, type Walked, walkOperator } from './operator-walk.js';
+import { attack, installSchemathesis } from './schemathesis.js';
+
+/** The whole OpenAPI of the operator service, attacked as each role and walked through by those who may, on leads that need somebody. */
+const roles = ['viewer', 'operator', 'approver', 'admin'] as const;
+const secondsPerRole = testSize() === 'long' ? 60 : 15;
+const seed = Number(process.env.LD_TEST_SEED ?? 1);
+
+let stack: Stack;
+let program: string;
+let walked: Walked;
+const events: string[] = [];
+
+beforeAll(async () => {
+  [stack, program] = await Promise.all([startStack(), installSchemathesis()]);
+  const endpoints = stack.endpoints();
+  const intake = new IntakeClient(endpoints);
+  for (let n = 0; n < deadLeads; n += 1) {
+    const { status, body } = await intake.post({ ...leadBody(`walk-${n}`, n), form: 'contact', custom: { account_owner: 'me' } });
+    expect(status).toBe(202);
+    events.push(String(body.event_id));
+  }
+  await eventually(async () => {
+    const response = await fetch(`${endpoints.operator}/v1/dead-letters?class=protected_field&limit=200`, {
+      headers: { authorization: `Bearer ${endpoints.operatorTokens.viewer}` },
+    });
+    const { items } = (await response.json()) as { items: { event_id: string }[] };
+    expect(items.map(({ event_id }) => event_id)).toEqual(expect.arrayContaining(events));
+  }, 60_000);
+  walked = await walkOperator(endpoints, events);
+}, 600_000);
+
+afterAll(async () => {
+  await stack?.stop();
+}, 60_000);
+
+describe('the operator surface', () => {
+  it('answers 2xx to whoever may, for at least nine of ten operations', async () => {
+    const { paths } = (await (await fetch(`${stack.endpoints().operator}/openapi.json`)).json()) as { paths: Record<string, object> };
+    const all = Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+    const missed = all.filter((name) => !(Number(walked.get(name)) < 300)).map((name) => `${name}: ${walked.get(name) ?? 'not called'}`);
+    const enough = missed.length <= all.length * 0.1;
+    expect({ enough, missed }).toMatchObject({ enough: true });
+  });
+
+  it.each(roles)(
+    'never fails, and gives a %s nothing beyond the role, whatever is sent',
+    async (role) => {
+      const { operator: url, operatorTokens } = stack.endpoints();
+      const result = await attack({ program, url, token: String(operatorTokens[role]), role, seconds: secondsPerRole, seed });
+      expect(result.ok ? 'all checks held' : result.printed.slice(-6_000)).toBe('all checks held');
+    },
+    300_000,
+  );
+});
