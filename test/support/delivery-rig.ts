@@ -4,6 +4,7 @@ import {
   type Admission,
   type AuthScope,
   type Contacts,
+  callTimesDdl,
   DeliveryEngine,
   type DestinationControl,
   deliveryDatabaseSettings,
@@ -12,6 +13,7 @@ import {
   type Mode,
   type Outcome,
   type ReplayGate,
+  recoveryDdl,
   type Vault,
 } from '#delivery';
 import { outboxDdl } from '#messaging';
@@ -24,7 +26,7 @@ export { newEvents, RigReceipt, type RigReceived, received } from './rig-records
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, findDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, outboxDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}
