@@ -130,6 +130,15 @@ describe('a lead whose first write silently succeeded', () => {
       { unseen: true },
     );
     expect(body.fields.name).toBe(person(7).name);
+
+    // The other destination still has what the lead said before, until it is corrected there too: the lead itself has no further revision.
+    const there = await operator.ask<Correction>('admin', 'corrections', { ...wish, destination: 'sandbox-marketing' });
+    expect(there).toMatchObject({ status: 201, body: { revision: 2, operations: [{ kind: 'contact', step: 'change', found: false }] } });
+    const also = there.body;
+    expect((await operator.ask('approver', `corrections/${also.correction_id}/approve`, { hash: also.hash })).status).toBe(200);
+    await eventually(async () => {
+      expect((await operator.ask<Correction>('viewer', `corrections/${also.correction_id}`)).body.state).toBe('done');
+    }, 90_000);
     expect(await count('select count(*) from intake.vault v join intake.lead l using (lead_ref) where event_id = $1', eventId)).toBe(2);
     expect(await count('select count(*) from intake.pending_revision where $1::text is not null', eventId)).toBe(0);
   }, 240_000);

@@ -114,7 +114,7 @@ describe('a correction', () => {
 
   it('of nothing, of a lead that is gone and by anybody else is refused', async () => {
     const { leadRef } = await accept();
-    expect((await propose(leadRef, { name: 'Ada Example', phone: '(202) 555-0123' })).answer).toEqual({ result: 'unchanged' });
+    expect((await propose(leadRef, { name: 'Ada Example', phone: '(202) 555-0123' })).answer).toEqual({ result: 'unchanged', revision: 1 });
     const { correction_id } = await propose(leadRef, { name: 'Ada Other' });
     await root.query('delete from vault where lead_ref = $1', [leadRef]);
     expect((await propose(leadRef, { name: 'Ada Third' })).answer).toEqual({ result: 'gone' });

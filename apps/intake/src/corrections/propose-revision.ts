@@ -59,7 +59,7 @@ export async function proposeRevision(tools: ReviseTools, request: ProposeReques
     custom: { ...custom },
   };
   const fields = changedFields(item.payload, payload);
-  if (fields.length === 0) return { result: 'unchanged' };
+  if (fields.length === 0) return { result: 'unchanged', revision: item.revision };
   const revision = item.revision + 1;
   const { keyId, wrappedKey, sealed } = seal(tools.ring, Buffer.from(JSON.stringify(payload), 'utf8'), vaultAad(lead_ref, revision));
   const keys = contactKeys(tools.hmacs, source.organization, contact);

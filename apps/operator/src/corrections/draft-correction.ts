@@ -67,6 +67,13 @@ UPDATE correction SET state = 'expired', ended_at = clock_now()
 WHERE event_id = $1 AND destination = $2 AND state = 'draft' AND expires_at < clock_now()`;
 const uniqueViolation = '23505';
 
+/** A lead that was corrected for another destination says so already; this one may still have what it said before. */
+function acceptable(answer: ProposeAnswer, named: string[]): { revision: number; fields: string[] } {
+  if (answer.result === 'proposed') return answer;
+  if (answer.result === 'unchanged' && answer.revision > 1) return { revision: answer.revision, fields: named };
+  throw notProposed(answer);
+}
+
 function notProposed(answer: Exclude<ProposeAnswer, { result: 'proposed' }>): Refusal {
   switch (answer.result) {
     case 'invalid':
@@ -93,8 +100,7 @@ export async function draftCorrection(tools: CorrectionTools, request: Correctio
   await judge(tools, { event_id, destination }, Object.keys(changes));
   const correctionId = v7();
   const proposed = await revisions.propose({ correction_id: correctionId, lead_ref: leadRef, changes });
-  if (proposed.result !== 'proposed') throw notProposed(proposed);
-  const { revision, fields } = proposed;
+  const { revision, fields } = acceptable(proposed, Object.keys(changes));
   try {
     const { facts, steps } = await judge(tools, { event_id, destination }, fields);
     const { generation } = facts;
