@@ -22,7 +22,7 @@ export function addRest(program: Command, context: Context): void {
 }
 
 /** Adds the commands of a group that are there already. */
-export function addAll(group: Command, commands: readonly RestCommand<never>[], context: Context): void {
+function addAll(group: Command, commands: readonly RestCommand<never>[], context: Context): void {
   for (const command of commands) addRestCommand(group, command, context);
 }
 

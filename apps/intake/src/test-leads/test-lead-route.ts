@@ -4,14 +4,14 @@ import type { InternalServer, Site } from '#runtime';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import type { Submission } from '../submission/normalise.js';
 
-export const testLeadRequest = z.strictObject({
+const testLeadRequest = z.strictObject({
   destination: z.string().min(1).max(64),
   /** Whose lead it is; one that has a source. */
   organization: z.string().min(1).max(63),
 });
 type TestLeadRequest = z.infer<typeof testLeadRequest>;
 
-export type TestLeadAnswer =
+type TestLeadAnswer =
   | { event_id: string; lead_ref: string }
   /** Why there is none. `not_sandbox`: only a destination that is declared to be a sandbox gets test leads. */
   | { refused: 'unknown_destination' | 'unknown_organization' | 'not_sandbox' };

@@ -45,7 +45,7 @@ export function addRestCommand<T>(group: Command, command: RestCommand<T>, conte
 }
 
 /** Asks, prints, and sets the exit code; with `watch` until it is over. */
-export async function runRest<T>(
+async function runRest<T>(
   command: Pick<RestCommand<T>, 'call' | 'lines' | 'empty' | 'found' | 'over'>,
   { words, options }: { words: readonly string[]; options: Words & PersonOptions },
   { output, env, ended }: Context,

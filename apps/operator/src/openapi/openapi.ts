@@ -100,7 +100,7 @@ function operation(route: Declared, schemas: Record<string, JsonSchema>): Operat
 }
 
 /** The roles of the people who may call a route. */
-export function rolesFor(access: Access): Role[] {
+function rolesFor(access: Access): Role[] {
   if (access === 'public' || access === 'signed_in') return [...roles];
   const needed = typeof access === 'string' ? [access] : access;
   return roles.filter((role) => needed.some((permission) => rolesWith(permission).includes(role)));

@@ -1,5 +1,5 @@
 export type { Percentiles } from './buckets.js';
-export { type CallPhase, CallTimes, type CallTimesOptions, type OnCallTime } from './call-times.js';
+export { type CallPhase, CallTimes, type OnCallTime } from './call-times.js';
 export { callTimesDdl, callTimesDdlDown } from './ddl.js';
 export {
   type DestinationFigures,
