@@ -35,7 +35,9 @@ export async function attack({ program, url, token, role, seconds, seed }: Schem
   ];
   const env = { ...process.env, LD_ROLE: role, SCHEMATHESIS_HOOKS: join(projectRoot(), 'test/contract/within-its-role.py') };
   return new Promise((resolve) => {
-    execFile(program, words, { env, maxBuffer: 64 * 1_024 * 1_024, timeout: (seconds + 120) * 1_000 }, (error, stdout, stderr) =>
+    // Where it runs it leaves a folder of its own.
+    const cwd = join(projectRoot(), '.cache');
+    execFile(program, words, { cwd, env, maxBuffer: 64 * 1_024 * 1_024, timeout: (seconds + 120) * 1_000 }, (error, stdout, stderr) =>
       resolve({ ok: error === null, printed: `${stdout}\n${stderr}` }),
     );
   });

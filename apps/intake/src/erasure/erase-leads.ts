@@ -16,7 +16,7 @@ import { deadWithoutOwner } from '../unrouted-records.js';
 import { countPlaces, ofLeadsSql } from './count-places.js';
 
 /** Stands in place of a fingerprint: whatever still comes under this id is a repeat, and nothing of it is kept. */
-export const erasedFingerprint = 'erased';
+const erasedFingerprint = 'erased';
 
 /**
  * The key stays, so that a late repeat is known as one. Of a refused record its place in the topic stays, so that reading it again stores
