@@ -1,15 +1,10 @@
-import { contactsDdl } from './contacts/ddl.js';
-import { destinationDdl } from './destination/ddl.js';
-
 /**
  * Tables of the delivery engine, for a service's own schema (which has `clock_now()`).
  *
  * - `delivery` is the inbox and the unit of lease, wake-up and replay. The lease is (attempt_id, lease_until); whoever's attempt id stands
- *   here may record. `raised_at`: it has been uncertain so long that its owner was told; it never outlives that state. `original_deadline_at`: before an approved item set anew. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
- *   `closed_items`: approved items that were closed before they were applied, so that none of their records is any more.
+ *   here may record. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
  * - `operation` hangs under it by `operation_keys`, in declared order. `sending_at` stands where a request without native idempotency may
  *   have left.
- *   `attempts_before`: calls before the last approved item, which brings a new allowance. `absences`: lookups in a row that found nothing.
  * - `attempt` is only ever appended to. `late`: the answer came after the lease was lost.
  *
  * No foreign keys: each costs a lookup per row, and the rows are written together by one statement. Operation keys compare by bytes.
@@ -25,10 +20,6 @@ CREATE TABLE delivery (
   woken_at timestamptz,
   claims integer NOT NULL DEFAULT 1,
   generation integer NOT NULL DEFAULT 1,
-  replay_item uuid,
-  closed_items uuid[] NOT NULL DEFAULT '{}',
-  original_deadline_at timestamptz,
-  raised_at timestamptz,
   submitted_at timestamptz NOT NULL,
   deadline_at timestamptz NOT NULL,
   claimed_at timestamptz NOT NULL,
@@ -46,10 +37,6 @@ CREATE TABLE delivery (
   PRIMARY KEY (event_id, destination)
 );
 CREATE INDEX delivery_open ON delivery ((coalesce(lease_until, next_attempt_at))) WHERE state IN ('in_flight', 'pending', 'waiting');
-CREATE INDEX delivery_deadline ON delivery (deadline_at) WHERE state IN ('pending', 'waiting', 'held');
-CREATE INDEX delivery_queued ON delivery (destination) WHERE state IN ('pending', 'waiting');
-CREATE INDEX delivery_uncertain ON delivery ((coalesce(lease_until, next_attempt_at, '-infinity'))) WHERE state = 'uncertain';
-CREATE INDEX delivery_failed ON delivery (updated_at, event_id, destination) WHERE state IN ('dead', 'expired') OR (state = 'uncertain' AND raised_at IS NOT NULL);
 CREATE INDEX delivery_unresolved ON delivery (destination, state) WHERE state IN ('uncertain', 'held', 'dead', 'expired');
 CREATE TABLE operation (
   operation_key text COLLATE "C" PRIMARY KEY,
@@ -60,9 +47,6 @@ CREATE TABLE operation (
   attempt_id uuid,
   sending_at timestamptz,
   attempts integer NOT NULL DEFAULT 0,
-  attempts_before integer NOT NULL DEFAULT 0,
-  absences smallint NOT NULL DEFAULT 0,
-  looked_up_at timestamptz,
   mapping_version integer,
   request_hash text,
   destination_ref text,
@@ -87,7 +71,7 @@ CREATE TABLE attempt (
   span_id text,
   PRIMARY KEY (operation_key, attempt_id, outcome)
 );
-${destinationDdl}${contactsDdl}`;
+`;
 
 /**
  * Planner settings of connections that run the engine's statements. Each is planned anew with its own array sizes and the tables' size of

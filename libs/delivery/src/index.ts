@@ -69,6 +69,7 @@ export { openReplays, type Replays, type ReplaysOptions } from './permits/replay
 export type { FiguresAnswer, HourFigure, OpenFigure } from './queues/figures-route.js';
 export type { WaitingAnswer, WaitingGroup, WaitingGroupsAnswer, WaitingItem } from './queues/waiting-route.js';
 export { reasonText } from './reason-text.js';
+export { recoveryDdl, recoveryDdlDown } from './recovery-ddl.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';
 export type { ReplayItemState, ReplayItemsAnswer } from './replays/replay-items-route.js';

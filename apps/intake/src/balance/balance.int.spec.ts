@@ -3,7 +3,16 @@ import pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { z } from 'zod';
 import { headers, operationKey } from '#contracts';
-import { type Balance, type BalanceSources, balanceSources, deliveryDdl, statesRequest, statesRoute, takeBalance } from '#delivery';
+import {
+  type Balance,
+  type BalanceSources,
+  balanceSources,
+  deliveryDdl,
+  recoveryDdl,
+  statesRequest,
+  statesRoute,
+  takeBalance,
+} from '#delivery';
 import { type Database, type InternalServer, internalClient, migrateService, openDatabase, startInternalServer } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
@@ -15,7 +24,7 @@ jest.setTimeout(60_000);
 
 class CreateOwner1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query(deliveryDdl);
+    for (const ddl of [deliveryDdl, recoveryDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}

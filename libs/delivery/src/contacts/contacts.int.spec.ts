@@ -6,13 +6,14 @@ import { outboxDdl } from '#messaging';
 import { createLogger, type Database, migrateService, newEventId, openDatabase } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { deliveryDatabaseSettings, deliveryDdl } from '../ddl.js';
+import { recoveryDdl } from '../recovery-ddl.js';
 import { contactBusy } from './busy.js';
 import { type Contacts, type ContactWrite, createContacts, type SettleOptions } from './contacts.js';
 import { type TidyCursor, tidyBeginning, tidyContacts } from './tidy-rows.js';
 
 class CreateTables1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, recoveryDdl, outboxDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}

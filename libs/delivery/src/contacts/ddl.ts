@@ -7,7 +7,7 @@ import { contactBusy } from './busy.js';
  * the person's last lead: without it the next one would make a second record.
  */
 export const contactsDdl = `
-CREATE TABLE contact_state (
+CREATE TABLE IF NOT EXISTS contact_state (
   person_key text COLLATE "C" NOT NULL,
   destination text COLLATE "C" NOT NULL,
   owner_key text COLLATE "C",
@@ -18,5 +18,5 @@ CREATE TABLE contact_state (
   updated_at timestamptz NOT NULL,
   PRIMARY KEY (person_key, destination)
 ) WITH (fillfactor = 80);
-CREATE INDEX delivery_contact_busy ON delivery (destination, record_key) WHERE state = 'waiting' AND code = '${contactBusy}';
+CREATE INDEX IF NOT EXISTS delivery_contact_busy ON delivery (destination, record_key) WHERE state = 'waiting' AND code = '${contactBusy}';
 `;

@@ -9,7 +9,7 @@
  * - `quota_tokens` are as of `quota_at`; negative: calls that could not wait took them in advance.
  */
 export const destinationDdl = `
-CREATE TABLE destination_state (
+CREATE TABLE IF NOT EXISTS destination_state (
   destination text COLLATE "C" PRIMARY KEY,
   version integer NOT NULL DEFAULT 1,
   mode text NOT NULL DEFAULT 'flowing',
