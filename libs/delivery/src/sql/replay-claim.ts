@@ -24,14 +24,9 @@ const columns: readonly Column<Replay<unknown>>[] = [
 
 /**
  * Takes dead and expired deliveries once more, each once per item: the item that a row names is never applied to it again, except by the
-<<<<<<< HEAD
- * very claim that wrote it and whose answer was lost; one that was closed is never applied at all. Counted calls begin anew; a request may be made by another mapping only where nothing
- * of it can have been executed.
-=======
- * very claim that wrote it and whose answer was lost. Counted calls begin anew; a request may be made by another mapping only where nothing
- * of it can have been executed. The permit's last moment is looked at here once more: between the gate and this statement a database may have
- * been away.
->>>>>>> failures
+ * very claim that wrote it and whose answer was lost; one that was closed is never applied at all. Counted calls begin anew; a request may be
+ * made by another mapping only where nothing of it can have been executed. The permit's last moment is looked at here once more: between the
+ * gate and this statement a database may have been away.
  */
 const replaySql = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
@@ -43,12 +38,8 @@ taken AS (
       original_deadline_at = coalesce(d.original_deadline_at, d.deadline_at), deadline_at = i.deadline_at
   FROM input i, clock
   WHERE d.event_id = i.event_id AND d.destination = i.destination AND d.operation_keys <@ string_to_array(i.operation_keys, E'\\n')
-<<<<<<< HEAD
     AND NOT i.item = ANY (d.closed_items)
-    AND ((d.state IN ('dead', 'expired') AND d.replay_item IS DISTINCT FROM i.item)
-=======
     AND ((d.state IN ('dead', 'expired') AND d.replay_item IS DISTINCT FROM i.item AND i.not_after >= now)
->>>>>>> failures
       OR (d.state = 'in_flight' AND d.replay_item = i.item AND d.attempt_id = i.attempt_id))
   RETURNING d.attempt_id, d.deadline_at, d.claimed_at, d.generation, d.operation_keys, d.traceparent, d.tracestate, d.last_traceparent, i.remap
 ),
