@@ -10,6 +10,11 @@ describe('the hygiene of a committed text', () => {
     expect(problems("import x from '@types/node'; // node@24.1.0, postgres://ld:pw@127.0.0.1:5432/ld")).toEqual([]);
   });
 
+  it.each(['<', '>'])('refuses a line that begins with seven %s, left by an unfinished merge', (sign) => {
+    expect(problems(`fine\n${sign.repeat(7)} main\nfine`)).toEqual(['2: is a marker of an unfinished merge']);
+    expect(problems(`a ${sign.repeat(7)} b\n${sign.repeat(8)}`)).toEqual([]);
+  });
+
   it.each([`cd ${'/'}work/main`, `'${'/'}root/.m2'`, `${'/'}home/ada/code`, `file://${'/'}Users/ada`, `C:${'\\'}Users\\ada`])(
     'refuses the machine path in %j',
     (text) => expect(problems(`fine\n${text}`)).toEqual(['2: holds an absolute path of one machine']),

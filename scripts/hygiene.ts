@@ -21,6 +21,8 @@ const registryHosts = [
 ].map((parts) => parts.join('.'));
 
 const machinePath = /(?<![\w.}~-])\/(?:work|root|Users|home\/[a-z][\w-]*)\/|\b[A-Z]:\\Users\\/;
+/** Compilers accept them where they lie in a comment or a template. */
+const conflictMarker = /^(?:<{7}|>{7}) /;
 const email = /[A-Za-z0-9._%+-]+@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,})/g;
 const lockfile = /(^|\/)package-lock\.json$/;
 
@@ -51,6 +53,7 @@ function lineProblems(file: string, content: string): string[] {
     return problems;
   }
   if (machinePath.test(content)) problems.push('holds an absolute path of one machine: derive it from import.meta.dirname');
+  if (conflictMarker.test(content)) problems.push('is a marker of an unfinished merge: decide what stays');
   for (const [, domain] of content.matchAll(email)) {
     if (domain?.toLowerCase() !== 'example.test') problems.push('holds an e-mail address outside example.test: use a fictional person');
   }
