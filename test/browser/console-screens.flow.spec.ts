@@ -141,6 +141,31 @@ describe('the console, at an operator that is not real', () => {
     await other.context.close();
   });
 
+  it('decides on a group only while it is shown whole, and on what was shown when the button was pressed', async () => {
+    const page = await as('operator-token-01', '/queues/dead?owner=integration');
+    const row = page.getByRole('row', { name: /Attempts exhausted/ });
+    for (const name of ['Replay …', 'Decide …']) {
+      const button = row.getByRole('button', { name });
+      expect(await page.locator(`[id="${await button.getAttribute('aria-describedby')}"]`).textContent()).toContain(
+        'Clear the filter owner',
+      );
+    }
+    await page.goto(`${fake.url}/queues/dead`);
+    await row.getByRole('button', { name: 'Decide …' }).click();
+    const dialog = page.getByRole('dialog');
+    const title = await dialog.getByRole('heading').textContent();
+    const shownAsOf = fake.state.groupsAsOf;
+    fake.state.letters.splice(0, 3);
+    fake.changed('dead-letters');
+    await page.getByRole('row', { name: /Attempts exhausted.*57/ }).waitFor();
+    expect(await dialog.getByRole('heading').textContent()).toBe(title);
+    await dialog.getByLabel('Reason').fill('The CRM is back');
+    await dialog.getByRole('button', { name: 'Record the decision' }).click();
+    await page.getByText('Recorded for one letter').waitFor();
+    expect(fake.state.audit.at(-1)?.subject).toMatchObject({ group: { as_of: shownAsOf } });
+    expect(fake.state.groupsAsOf).not.toBe(shownAsOf);
+  });
+
   it('stops a batch with one click, and saves its items', async () => {
     const batch = fake.state.draft('ada', { filter: {} });
     fake.state.command(batch.batch_id, 'approve', 'root');

@@ -81,11 +81,10 @@ function reads(app: FastifyInstance, state: FakeState): void {
     const items = all.slice(from, from + Number(limit));
     return { items, ...(from + Number(limit) < all.length && { next: items.at(-1)?.dead_letter_id }) };
   });
-  app.get('/v1/dead-letters/groups', (request: Asked) => ({
-    as_of: new Date().toISOString(),
-    items: state.groups(request.query.tab ?? 'dead'),
-    left_out: 0,
-  }));
+  app.get('/v1/dead-letters/groups', (request: Asked) => {
+    state.groupsAsOf = new Date().toISOString();
+    return { as_of: state.groupsAsOf, items: state.groups(request.query.tab ?? 'dead'), left_out: 0 };
+  });
   app.get('/v1/dead-letters/:id/notes', () => ({ items: state.notes }));
   app.get('/v1/destinations', () => ({ items: state.destinations, unavailable: [] }));
   app.get('/v1/audit', () => ({ items: [...state.audit].reverse() }));
@@ -110,7 +109,7 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
   for (const what of ['assign', 'note', 'disposition']) {
     app.post(`/v1/dead-letters/${what}`, (request: Asked) => {
       note(request, `letter.${what}`, request.body);
-      return { changed: 1 };
+      return { letters: Array.isArray(request.body.ids) ? request.body.ids.length : 1 };
     });
   }
   for (const mode of ['hold', 'release']) {

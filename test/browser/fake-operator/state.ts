@@ -284,6 +284,8 @@ export class FakeState {
   };
 
   timeline = timeline;
+  /** Moment of the groups that were answered last. */
+  groupsAsOf = '';
 
   hits(text: string) {
     const one = {

@@ -18,7 +18,7 @@ const text = (form: FormData, name: string): string => String(form.get(name) ?? 
 
 function requestOf(form: FormData, eventIds: string[] | undefined): DraftRequest {
   const named = Object.fromEntries(
-    ['destination', 'class', 'code'].map((name) => [name, text(form, name)]).filter(([, value]) => value !== ''),
+    ['destination', 'class', 'code', 'organization'].map((name) => [name, text(form, name)]).filter(([, value]) => value !== ''),
   );
   return {
     filter: { ...named, ...(eventIds !== undefined && { event_ids: eventIds }) },
@@ -94,6 +94,7 @@ function Selection({ filter = {}, count }: Chosen) {
           <Field label="Destination" name="destination" defaultValue={filter.destination} placeholder="any" />
           <Field label="Class" name="class" defaultValue={filter.class} placeholder="any" />
           <Field label="Code" name="code" defaultValue={filter.code} placeholder="any" />
+          <Field label="Organization" name="organization" defaultValue={filter.organization} placeholder="any you may see" />
         </div>
       </div>
     </Panel>

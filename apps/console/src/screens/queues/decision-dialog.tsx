@@ -3,6 +3,7 @@ import type { LetterGroup } from '../../api/types.js';
 import { Choice, Field } from '../../parts/field.js';
 import { ReasonDialog } from '../../parts/reason-dialog.js';
 import { useChange } from '../../parts/use-change.js';
+import { number } from '../../parts/words.js';
 
 export type Decision = 'assign' | 'note' | 'disposition';
 
@@ -11,6 +12,12 @@ export interface Target {
   body: { ids: string[] } | { group: { key: string; as_of: string } };
   /** What it is called in a title. */
   name: string;
+}
+
+/** A decision that was begun, about what was on the screen when its button was pressed. */
+export interface Deciding {
+  decision: Decision;
+  target: Target;
 }
 
 /** Who may decide: whoever may ask for a replay, and whoever may approve one. */
@@ -29,11 +36,11 @@ const words: Readonly<Record<Decision, { title: string; about: string; action: s
   disposition: { title: 'Decide about', about: 'Says what shall become of it. Nothing is sent by this.', action: 'Record the decision' },
 };
 
-export function DecisionDialog({ decision, target, onClose }: { decision: Decision; target: Target; onClose: () => void }) {
+export function DecisionDialog({ decision, target, onClose }: Deciding & { onClose: () => void }) {
   const { title, ...rest } = words[decision];
   const { mutateAsync } = useChange({
-    act: (body: unknown) => post(`dead-letters/${decision}`, body),
-    done: 'Recorded',
+    act: (body: unknown) => post<{ letters: number }>(`dead-letters/${decision}`, body),
+    done: ({ letters }) => `Recorded for ${letters === 1 ? 'one letter' : `${number(letters)} letters`}`,
     stale: ['dead-letters', 'overview', 'audit', 'notes'],
     quiet: true,
   });

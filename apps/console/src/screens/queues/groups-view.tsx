@@ -8,9 +8,10 @@ import { Answer } from '../../parts/answer.js';
 import { Panel, Spark, Teach } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { number, plain, sentence } from '../../parts/words.js';
-import { type Decision, DecisionDialog, onDuty, targetOfGroup } from './decision-dialog.js';
+import { type Deciding, DecisionDialog, onDuty, targetOfGroup } from './decision-dialog.js';
+import { batchFilterOf, whyNoReplay, whyPartial } from './group-reach.js';
 import { Runbook } from './runbook.js';
-import { queryOf, useQueueFilter } from './use-filter.js';
+import { type QueueFilter, queryOf, useQueueFilter } from './use-filter.js';
 
 export function GroupsView({ tab }: { tab: string }) {
   const { filter } = useQueueFilter();
@@ -28,7 +29,7 @@ export function GroupsView({ tab }: { tab: string }) {
             <NothingHere tab={tab} />
           ) : (
             <>
-              <GroupTable groups={items} tab={tab} asOf={as_of} />
+              <GroupTable shown={{ groups: items, asOf: as_of, leftOut: left_out, tab, filter, old: query.isPlaceholderData }} />
               {left_out > 0 && <p className="pager">{number(left_out)} smaller groups are not shown: narrow the filter to see them.</p>}
             </>
           )
@@ -52,7 +53,18 @@ export function NothingHere({ tab }: { tab: string }) {
   );
 }
 
-function GroupTable({ groups, tab, asOf }: { groups: LetterGroup[]; tab: string; asOf: string }) {
+/** What the screen shows, and under which filter it was asked for. */
+interface Shown {
+  groups: LetterGroup[];
+  asOf: string;
+  leftOut: number;
+  tab: string;
+  filter: QueueFilter;
+  /** It is still the answer to the filter of before. */
+  old: boolean;
+}
+
+function GroupTable({ shown }: { shown: Shown }) {
   return (
     <div className="table-wrap">
       <table>
@@ -73,8 +85,8 @@ function GroupTable({ groups, tab, asOf }: { groups: LetterGroup[]; tab: string;
           </tr>
         </thead>
         <tbody>
-          {groups.map((group) => (
-            <GroupRow key={group.key} group={group} tab={tab} asOf={asOf} />
+          {shown.groups.map((group) => (
+            <GroupRow key={group.key} group={group} shown={shown} />
           ))}
         </tbody>
       </table>
@@ -89,12 +101,12 @@ function listOf(group: LetterGroup, tab: string): string {
   return `/queues/${tab}?${new URLSearchParams(set.map(([name, value]): [string, string] => [name, String(value)]))}`;
 }
 
-function GroupRow({ group, tab, asOf }: { group: LetterGroup; tab: string; asOf: string }) {
+function GroupRow({ group, shown }: { group: LetterGroup; shown: Shown }) {
   const { overdue } = group;
   return (
     <tr data-row>
       <td>
-        <Link to={listOf(group, tab)}>{sentence(group.class)}</Link>
+        <Link to={listOf(group, shown.tab)}>{sentence(group.class)}</Link>
         {group.code && (
           <>
             {' '}
@@ -130,35 +142,32 @@ function GroupRow({ group, tab, asOf }: { group: LetterGroup; tab: string; asOf:
         </small>
       </td>
       <td>
-        <GroupActions group={group} asOf={asOf} held={tab === 'held'} />
+        <GroupActions group={group} shown={shown} />
       </td>
     </tr>
   );
 }
 
-function GroupActions({ group, asOf, held }: { group: LetterGroup; asOf: string; held: boolean }) {
+function GroupActions({ group, shown }: { group: LetterGroup; shown: Shown }) {
   const navigate = useNavigate();
-  const [decision, setDecision] = useState<Decision>();
-  const { class: failure, destination, code, count } = group;
-  const waits = held ? 'What is held goes on by itself once its destination is released' : undefined;
-  const whyNoReplay = waits ?? (destination === null ? 'It has no destination yet: the cause must be mended first' : undefined);
+  const [deciding, setDeciding] = useState<Deciding>();
+  const { filter, asOf } = shown;
+  const held = shown.tab === 'held' ? 'What is held goes on by itself once its destination is released' : undefined;
+  const waits = held ?? (shown.old ? 'The groups of this filter are not here yet' : undefined);
+  const draft = () => void navigate('/batches/new', { state: { filter: batchFilterOf(group, filter), count: group.count } });
   return (
     <div className="row" style={{ flexWrap: 'nowrap' }}>
-      <Act
-        needs="replay_request"
-        refused={whyNoReplay}
-        onPress={() =>
-          void navigate('/batches/new', { state: { filter: { class: failure, destination, code: code ?? undefined }, count } })
-        }
-      >
+      <Act needs="replay_request" refused={waits ?? whyNoReplay(group, filter, shown)} onPress={draft}>
         Replay …
       </Act>
-      <Act needs={onDuty} refused={waits} onPress={() => setDecision('disposition')}>
+      <Act
+        needs={onDuty}
+        refused={waits ?? whyPartial(filter)}
+        onPress={() => setDeciding({ decision: 'disposition', target: targetOfGroup(group, asOf) })}
+      >
         Decide …
       </Act>
-      {decision !== undefined && (
-        <DecisionDialog decision={decision} target={targetOfGroup(group, asOf)} onClose={() => setDecision(undefined)} />
-      )}
+      {deciding !== undefined && <DecisionDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </div>
   );
 }

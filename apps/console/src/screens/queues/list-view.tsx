@@ -7,7 +7,7 @@ import { Act } from '../../parts/act.js';
 import { Answer } from '../../parts/answer.js';
 import { Pager } from '../../parts/pager.js';
 import { Panel } from '../../parts/small.js';
-import { type Decision, DecisionDialog, onDuty, targetOfIds } from './decision-dialog.js';
+import { type Deciding, type Decision, DecisionDialog, onDuty, targetOfIds } from './decision-dialog.js';
 import { NothingHere } from './groups-view.js';
 import { LetterTable } from './letter-table.js';
 import { queryOf, useQueueFilter } from './use-filter.js';
@@ -42,7 +42,9 @@ export function ListView({ tab }: { tab: string }) {
 /** What can be done with the rows that are ticked. */
 function Selection({ letters }: { letters: DeadLetter[] }) {
   const navigate = useNavigate();
-  const [decision, setDecision] = useState<Decision>();
+  const [deciding, setDeciding] = useState<Deciding>();
+  const decide = (decision: Decision) =>
+    setDeciding({ decision, target: targetOfIds(letters.map(({ dead_letter_id }) => dead_letter_id)) });
   const waits = letters.some(({ state }) => state === 'held')
     ? 'What is held goes on by itself once its destination is released'
     : undefined;
@@ -59,25 +61,19 @@ function Selection({ letters }: { letters: DeadLetter[] }) {
       <span role="status" className="quiet">
         {letters.length > 0 ? `${letters.length} ticked` : ''}
       </span>
-      <Act needs={onDuty} refused={none} onPress={() => setDecision('assign')}>
+      <Act needs={onDuty} refused={none} onPress={() => decide('assign')}>
         Assign …
       </Act>
-      <Act needs={onDuty} refused={none} onPress={() => setDecision('note')}>
+      <Act needs={onDuty} refused={none} onPress={() => decide('note')}>
         Note …
       </Act>
-      <Act needs={onDuty} refused={none} onPress={() => setDecision('disposition')}>
+      <Act needs={onDuty} refused={none} onPress={() => decide('disposition')}>
         Decide …
       </Act>
       <Act needs="replay_request" refused={none ?? mixed} tone="primary" onPress={draft}>
         Draft a batch
       </Act>
-      {decision !== undefined && (
-        <DecisionDialog
-          decision={decision}
-          target={targetOfIds(letters.map(({ dead_letter_id }) => dead_letter_id))}
-          onClose={() => setDecision(undefined)}
-        />
-      )}
+      {deciding !== undefined && <DecisionDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </div>
   );
 }
