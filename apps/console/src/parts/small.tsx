@@ -100,11 +100,18 @@ export function Panel({ title, side, children }: { title?: ReactNode; side?: Rea
   );
 }
 
-/** `share`: 0 to 1. */
-export function Progress({ share, label }: { share: number; label: string }) {
+/** `share`: 0 to 1. `bad`: it is not a share of what went well. */
+export function Progress({ share, label, bad = false }: { share: number; label: string; bad?: boolean }) {
   const percent = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (
-    <div className="bar" role="progressbar" aria-label={label} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100}>
+    <div
+      className={bad ? 'bar tone-dead' : 'bar'}
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={percent}
+      aria-valuemin={0}
+      aria-valuemax={100}
+    >
       <i style={{ width: `${percent}%` }} />
     </div>
   );

@@ -1,5 +1,6 @@
 import { Link } from 'react-router';
 import type { Batch } from '../../api/types.js';
+import { endedBadly, notDelivered, outcomeOf } from '../../parts/batch-words.js';
 import { Chip, Progress, Teach } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { number, shortId } from '../../parts/words.js';
@@ -10,6 +11,12 @@ export function aboutOf({ selection }: Pick<Batch, 'selection'>): string {
   const parts = Object.values(named).filter((value) => typeof value === 'string');
   if (Array.isArray(ids)) parts.push(ids.length === 1 ? 'one lead' : `${ids.length} leads by id`);
   return parts.map((part) => String(part).replaceAll('_', ' ')).join(' · ') || 'everything open';
+}
+
+/** The state of a batch; of one that is over with how it ended. */
+export function BatchChip({ batch }: { batch: Batch }) {
+  const { words, tone } = outcomeOf(batch);
+  return <Chip state={words} tone={tone} />;
 }
 
 export function BatchTable({ batches }: { batches: Batch[] }) {
@@ -47,7 +54,7 @@ export function BatchTable({ batches }: { batches: Batch[] }) {
 }
 
 function BatchRow({ batch }: { batch: Batch }) {
-  const { batch_id: id, state, counts, author, approver } = batch;
+  const { batch_id: id, counts, author, approver } = batch;
   return (
     <tr data-row>
       <td>
@@ -57,13 +64,13 @@ function BatchRow({ batch }: { batch: Batch }) {
         <small>{aboutOf(batch)}</small>
       </td>
       <td>
-        <Chip state={state} />
+        <BatchChip batch={batch} />
       </td>
       <td style={{ minWidth: 130 }}>
-        <Progress share={batch.progress ?? 0} label={`Progress of batch ${shortId(id)}`} />
+        <Progress share={batch.progress ?? 0} label={`Progress of batch ${shortId(id)}`} bad={endedBadly(batch)} />
         <small>
           {number(counts?.succeeded)} of {number(counts?.approved || counts?.items)}
-          {counts?.failed ? `, ${number(counts.failed)} failed` : ''}
+          {notDelivered(batch) > 0 ? `, ${number(notDelivered(batch))} not delivered` : ''}
         </small>
       </td>
       <td>

@@ -4,12 +4,13 @@ import { get } from '../../api/client.js';
 import { pollEveryMs } from '../../api/live.js';
 import type { Batch } from '../../api/types.js';
 import { Answer } from '../../parts/answer.js';
+import { endedBadly, outcomeOf } from '../../parts/batch-words.js';
 import { Chip, Id, Panel, Progress, ScreenHead } from '../../parts/small.js';
 import { Ago, When } from '../../parts/when.js';
 import { duration, number, plain } from '../../parts/words.js';
 import { BatchActions } from './batch-actions.js';
 import { BatchItems } from './batch-items.js';
-import { aboutOf } from './batch-table.js';
+import { aboutOf, BatchChip } from './batch-table.js';
 
 /** A batch under way changes with every item. */
 const movingEveryMs = 2_000;
@@ -32,7 +33,7 @@ export function BatchScreen() {
             <ScreenHead
               title={
                 <span className="row">
-                  Batch <Chip state={batch.state} />
+                  Batch <BatchChip batch={batch} />
                 </span>
               }
               about={<Id value={batch.batch_id} label="batch id" whole />}
@@ -40,6 +41,7 @@ export function BatchScreen() {
               <BatchActions batch={batch} />
             </ScreenHead>
             <Steps batch={batch} />
+            {endedBadly(batch) && <Rest batch={batch} />}
             {batch.why && <Why batch={batch} />}
             <div className="halves">
               <Course batch={batch} />
@@ -59,8 +61,12 @@ function Steps({ batch }: { batch: Batch }) {
   return (
     <ol className="steps" aria-label="Steps of a batch">
       {steps.map((step, index) => (
-        <li key={step} data-done={index < reached || batch.state === 'finished'} aria-current={index === at ? 'step' : undefined}>
-          {stepWords[step] ?? step}
+        <li
+          key={step}
+          data-done={index < reached || (batch.state === 'finished' && (step !== 'finished' || !endedBadly(batch)))}
+          aria-current={index === at ? 'step' : undefined}
+        >
+          {index === at && step === 'finished' ? outcomeOf(batch).words : (stepWords[step] ?? step)}
         </li>
       ))}
     </ol>
@@ -72,6 +78,15 @@ function reachedBefore({ checked_at, approved_at, began_at }: Batch): number {
   if (began_at) return 3;
   if (approved_at) return 3;
   return checked_at ? 2 : 1;
+}
+
+/** What is left to see to of a batch in which not everything arrived. */
+function Rest({ batch }: { batch: Batch }) {
+  return (
+    <p className="notice tone-dead" role="status">
+      {outcomeOf(batch).words}. What failed is back among the dead letters; what is uncertain needs a look at the destination first.
+    </p>
+  );
 }
 
 function Why({ batch: { why, state, stopped_by } }: { batch: Batch }) {
@@ -93,7 +108,7 @@ function Course({ batch }: { batch: Batch }) {
   return (
     <Panel title="Course" side={batch.state === 'running' && <span className="quiet">{number(rate)} per second now</span>}>
       <div className="inside stack">
-        <Progress share={progress} label="Share of the approved items that have ended" />
+        <Progress share={progress} label="Share of the approved items that have ended" bad={endedBadly(batch)} />
         <p>
           {number(counts.sent)} of {number(counts.approved || counts.eligible || counts.items)} sent
         </p>
