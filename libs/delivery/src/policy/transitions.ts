@@ -5,12 +5,15 @@ import type { OperationState } from '#contracts';
  * becomes `succeeded` when an answer or a lookup shows a reference for this very operation key.
  */
 const transitions: Readonly<Record<OperationState, readonly OperationState[]>> = {
-  /** `uncertain`: the deadline has passed, and an earlier call may have been executed. */
-  pending: ['in_flight', 'held', 'uncertain', 'expired', 'discarded', 'erased'],
+  /**
+   * `uncertain`: the deadline has passed, and an earlier call may have been executed. `succeeded`, here and below: found at the destination when the lead
+   * was corrected, although it was left behind an operation that failed.
+   */
+  pending: ['in_flight', 'succeeded', 'held', 'uncertain', 'expired', 'discarded', 'erased'],
   /** `pending`: with an approved item for a delivery in which another operation failed. */
-  waiting: ['in_flight', 'held', 'pending', 'uncertain', 'expired', 'discarded', 'erased'],
+  waiting: ['in_flight', 'succeeded', 'held', 'pending', 'uncertain', 'expired', 'discarded', 'erased'],
   /** Never claimed as it is: the sweeper releases it first. */
-  held: ['waiting', 'pending', 'uncertain', 'expired', 'discarded', 'erased'],
+  held: ['waiting', 'pending', 'succeeded', 'uncertain', 'expired', 'discarded', 'erased'],
   /** `pending`: not sent. The last three without a call: the vault row is gone, consent was withdrawn, the deadline has passed. */
   in_flight: ['succeeded', 'waiting', 'uncertain', 'held', 'dead', 'pending', 'erased', 'discarded', 'expired'],
   /** `waiting`: proved absent, or `dead` and `expired` where a limit is reached. `discarded`: by a person, with evidence. */

@@ -69,6 +69,33 @@ describe('the claim of a corrected delivery', () => {
     expect(contacts).toEqual([{ person_key: 'person', contact_ref: 'C-7', owner_key: null }]);
   });
 
+  it.each(['pending', 'waiting', 'held'] as const)('adopts what was left %s behind the operation that failed', async (state) => {
+    const id = await insert('dead', [
+      { kind: 'contact', state: 'dead' },
+      { kind: 'lead', state },
+    ]);
+    const repair = {
+      renew: [{ operationKey: keyOf(id, 'lead'), ref: 'L-3' }],
+      adopt: [{ operationKey: keyOf(id, 'contact'), ref: 'C-3' }],
+    };
+    expect(await claim(permitOf(id, repair))).toMatchObject({ generation: 2 });
+    expect(await operations(id)).toEqual(['contact succeeded C-3', 'lead succeeded L-3', 'lead~g2 pending L-3']);
+  });
+
+  it.each<keyof Repair>(['renew', 'adopt'])('is refused, and undone, where what it names under %s is in doubt', async (list) => {
+    const id = await insert('dead', [
+      { kind: 'contact', state: 'dead' },
+      { kind: 'lead', state: 'uncertain' },
+    ]);
+    const other = list === 'renew' ? 'adopt' : 'renew';
+    const named = {
+      [list]: [{ operationKey: keyOf(id, 'lead'), ref: 'L-1' }],
+      [other]: [{ operationKey: keyOf(id, 'contact'), ref: 'C-1' }],
+    };
+    expect(await claim(permitOf(id, named))).toBeUndefined();
+    expect(await operations(id)).toEqual(['contact dead -', 'lead uncertain -']);
+  });
+
   it('tries again under its own key what was proved absent, with whatever request', async () => {
     const id = await insert('dead', [
       { kind: 'contact', state: 'succeeded', ref: 'C-1' },

@@ -17,10 +17,11 @@ interface LockedRow {
 const lockSql = `
 SELECT state, attempt_id, generation, operation_keys, replay_item, closed_items FROM delivery WHERE event_id = $1 AND destination = $2 FOR UPDATE`;
 
+/** Also what was behind an operation that failed and was never begun. */
 const adoptSql = `
 UPDATE operation o SET state = 'succeeded', destination_ref = coalesce(i.ref, o.destination_ref), class = NULL, code = NULL, updated_at = clock_now()
 FROM unnest($1::text[], $2::text[]) AS i(operation_key, ref)
-WHERE o.operation_key = i.operation_key AND o.state IN ('dead', 'expired')`;
+WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting', 'held', 'dead', 'expired')`;
 
 /** Under a key of its own: under the old one the destination would answer what it answered then. */
 const renewSql = `
@@ -30,6 +31,9 @@ FROM unnest($1::text[], $2::text[], $3::text[]) AS i(operation_key, new_key, ref
 WHERE o.state = 'succeeded'
 ON CONFLICT (operation_key) DO NOTHING
 RETURNING operation_key`;
+
+const foundSql = `
+SELECT count(*)::int AS count FROM operation WHERE operation_key = ANY ($1::text[]) AND state = 'succeeded'`;
 
 /** Proved not to have been executed: what is sent now may be another request. */
 const reopenSql = `
@@ -61,12 +65,27 @@ export interface RepairClaim {
   leaseMs: number;
 }
 
+/** The rows are not what was approved: undoes what was written of the claim, and never leaves this file. */
+class NotAsApproved extends Error {
+  override readonly name = 'NotAsApproved';
+}
+
 /**
  * Takes one delivery whose payload was corrected, once per item: what had succeeded and is to be changed gets a new generation under a new key, what the
  * destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
- * not what was approved: another generation, another item, at work, closed.
+ * not what was approved: another generation, another item, at work, closed, or an operation
+ * that cannot be taken for succeeded. Then nothing of it is changed.
  */
-export function claimRepair(db: Database, { work, permit, leaseMs }: RepairClaim): Promise<ClaimedRow | undefined> {
+export async function claimRepair(db: Database, claim: RepairClaim): Promise<ClaimedRow | undefined> {
+  try {
+    return await claimOnce(db, claim);
+  } catch (error) {
+    if (error instanceof NotAsApproved) return undefined;
+    throw error;
+  }
+}
+
+function claimOnce(db: Database, { work, permit, leaseMs }: RepairClaim): Promise<ClaimedRow | undefined> {
   return db.transaction(async (tx) => {
     const name = [permit.eventId, permit.destination];
     const [row] = await tx.sql<LockedRow>('delivery.repair_lock', lockSql, name);
@@ -100,6 +119,8 @@ async function prepare(tx: Tx, row: LockedRow, permit: RepairClaim['permit']): P
   const { renew, adopt } = permit.repair;
   const found = [...renew, ...adopt];
   await tx.sql('delivery.repair_adopt', adoptSql, [found.map((one) => one.operationKey), found.map(({ ref }) => ref ?? null)]);
+  const [succeeded] = await tx.sql<{ count: number }>('delivery.repair_found', foundSql, [found.map((one) => one.operationKey)]);
+  if (succeeded?.count !== found.length) throw new NotAsApproved();
   const generation = renew.length === 0 ? row.generation : row.generation + 1;
   const renewed = new Map(renew.map((one) => [one.operationKey, renewedKey(one.operationKey, permit, generation)]));
   const made = await tx.sql('delivery.repair_renew', renewSql, [
@@ -107,7 +128,7 @@ async function prepare(tx: Tx, row: LockedRow, permit: RepairClaim['permit']): P
     [...renewed.values()],
     renew.map(({ ref }) => ref ?? null),
   ]);
-  if (made.length !== renew.length) throw new Error('an operation that is to be changed has not succeeded');
+  if (made.length !== renew.length) throw new NotAsApproved();
   const left = row.operation_keys.filter((key) => !found.some((one) => one.operationKey === key));
   await tx.sql('delivery.repair_reopen', reopenSql, [left]);
   const contact = renew.find((one) => kindOf(one.operationKey, permit) === 'contact');
