@@ -1,16 +1,26 @@
 import { z } from 'zod';
 import type { DeliveryState } from '#contracts';
-import { reasonText } from './reason-text.js';
+import { commandReason as reason } from './reason-text.js';
 
 const by = z.string().min(1).max(64);
-/** Of a hold it is shown beside the destination: shorter than other reasons. */
-const reason = reasonText.min(1).max(200);
-const delivery = { event_id: z.uuid().transform((id) => id.toLowerCase()), destination: z.string().min(1).max(512) };
+
+/** Names of a delivery and of an operation, as the product makes them: they stand in the audit before anybody has looked them up. */
+const name = /^[\w.:~/-]+$/;
+export const deliveryName = z.string().max(512).regex(name);
+export const operationName = z.string().max(640).regex(name);
+const delivery = { event_id: z.uuid().transform((id) => id.toLowerCase()), destination: deliveryName };
+
+/** Of a record, as its system gives it: an id, which is never an e-mail address or written like a phone number. */
+const recordRef = z
+  .string()
+  .max(200)
+  .regex(/^[^\s@+][^\s@]*$/)
+  .describe('The destination’s own id of the record.');
 
 /** What a person found out about an operation: the destination's reference, or that it is not there. */
-const finding = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('found'), ref: z.string().min(1).max(200) }),
-  z.object({ kind: z.literal('absent') }),
+export const finding = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('found'), ref: recordRef }),
+  z.strictObject({ kind: z.literal('absent') }),
 ]);
 
 export const commandRequest = z.discriminatedUnion('command', [
@@ -22,11 +32,11 @@ export const commandRequest = z.discriminatedUnion('command', [
     by,
     reason,
     /** Where the proof is kept; needed where something may have happened at the destination. A reference, never free text of a lead. */
-    evidence: reasonText.min(1).max(200).optional(),
+    evidence: reason.optional(),
   }),
   /** Asks the destination about an uncertain operation now, not at the time that it is due. */
-  z.object({ command: z.literal('lookup'), ...delivery, operation_key: z.string().min(1).max(640), by }),
-  z.object({ command: z.literal('evidence'), ...delivery, operation_key: z.string().min(1).max(640), finding, by, reason }),
+  z.object({ command: z.literal('lookup'), ...delivery, operation_key: operationName, by }),
+  z.object({ command: z.literal('evidence'), ...delivery, operation_key: operationName, finding, by, reason }),
 ]);
 export type CommandRequest = z.infer<typeof commandRequest>;
 

@@ -19,7 +19,7 @@ export {
   type Percentiles,
 } from './call-times/index.js';
 export { type Claim, createClaim } from './claims.js';
-export { type CommandAnswer, type CommandRequest, commandRequest } from './command-request.js';
+export { type CommandAnswer, type CommandRequest, commandRequest, deliveryName, finding, operationName } from './command-request.js';
 export {
   type ContactLock,
   type Contacts,
@@ -68,7 +68,7 @@ export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOpt
 export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';
 export type { FiguresAnswer, HourFigure, OpenFigure } from './queues/figures-route.js';
 export type { WaitingAnswer, WaitingGroup, WaitingGroupsAnswer, WaitingItem } from './queues/waiting-route.js';
-export { reasonText } from './reason-text.js';
+export { commandReason, reasonText } from './reason-text.js';
 export { recoveryDdl, recoveryDdlDown } from './recovery-ddl.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';

@@ -12,6 +12,9 @@ describe('the reason of a decision', () => {
     'event 01990000-1111-7222-8333-444455556666 was a test',
     'attempts 1-4 of 10, 250 leads, code 503',
     'ask @sales; 50% @ noon',
+    'HTTP 503 for 1,465 leads @ the canary',
+    'CRM was down, ticket INC-0012345678',
+    'quota of 100000 per hour',
   ])('may be %j', (text) => {
     expect(reasonText.parse(text)).toBe(text.trim());
   });
@@ -25,6 +28,9 @@ describe('the reason of a decision', () => {
     'on 202-555-0123',
     'on (0202) 555 0123 4',
     'call 00 1 202 555 01 23',
+    'call (202) 555-01 01',
+    '<ada.l@example.test>',
+    'tel:+1-202-555-0101',
     '2026-11-30: rang 2025550123',
   ])('may not be %j, and the refusal names field and fix, not the text', (reason) => {
     for (const command of ['hold', 'release']) {

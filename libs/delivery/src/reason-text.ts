@@ -24,4 +24,8 @@ export const reasonText = z
       problem: 'holds what looks like an e-mail address or a phone number',
       fix: 'Leave it out, it would be kept for good; name the lead by its reference (L-…)',
     },
-  });
+  })
+  .describe('For colleagues; no addresses or numbers of leads: it is kept for good.');
+
+/** Why a command is given. Of a hold it is shown beside the destination: shorter than other reasons. */
+export const commandReason = reasonText.min(1).max(200);

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { reasonText } from '#delivery';
 import type { Database, InternalClient } from '#runtime';
 import { InternalUnavailable } from '#runtime';
 import type { OpenArea } from '../area.js';
@@ -8,7 +9,6 @@ import { actor, audit } from '../audit/audit.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
 import { readInput } from '../http/read-input.js';
-import { reason } from '../http/reason.js';
 import { refusals } from '../http/refusal.js';
 import { type IntakeApi, intakeApi } from '../leads/intake-api.js';
 import { visibleLead } from '../leads/visible-lead.js';
@@ -17,7 +17,7 @@ const lead = z.object({ event_id: z.uuid().transform((id) => id.toLowerCase()) }
 const consentRequest = z.strictObject({
   given: z.literal(false).describe('Consent can only be withdrawn here.'),
   at: z.iso.datetime({ offset: true }).optional().describe('When the person withdrew it; default: now.'),
-  reason,
+  reason: reasonText.min(1),
 });
 const consentAnswer = z.object({ event_id: z.string(), result: z.enum(['withdrawn', 'gone']) });
 

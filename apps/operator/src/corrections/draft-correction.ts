@@ -1,10 +1,9 @@
 import { v7 } from 'uuid';
 import { z } from 'zod';
 import type { ProposeAnswer } from '#contracts';
-import type { ReplayFacts } from '#delivery';
+import { type ReplayFacts, reasonText } from '#delivery';
 import { StatementFailed } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
-import { reason } from '../http/reason.js';
 import { type Refusal, refusals } from '../http/refusal.js';
 import { visibleLead } from '../leads/visible-lead.js';
 import type { Person } from '../people/person.js';
@@ -28,7 +27,7 @@ export const correctionRequest = z.strictObject({
       params: { problem: 'names nothing that changes', fix: 'Send name, email, phone, message or custom' },
     })
     .describe('The fields as they should be; the values are sealed at once, and this service keeps only their names.'),
-  reason,
+  reason: reasonText.min(1),
 });
 export type CorrectionRequest = z.infer<typeof correctionRequest>;
 

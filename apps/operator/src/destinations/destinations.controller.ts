@@ -1,17 +1,17 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { commandReason } from '#delivery';
 import type { OpenArea } from '../area.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
 import { readInput } from '../http/read-input.js';
-import { colleagueText } from '../http/reason.js';
 import { DestinationDesk, services } from './destination-desk.js';
 import { destinationList } from './destination-item.js';
 
 const named = z.object({ name: z.string().min(1).max(64) });
 const command = z.strictObject({
-  reason: colleagueText(200),
+  reason: commandReason,
   service: z.enum(services).optional().describe('Where a destination and a channel have the same name; default: the destination.'),
 });
 const nothing = z.strictObject({});

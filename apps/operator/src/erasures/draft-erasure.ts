@@ -1,8 +1,8 @@
 import { v7 } from 'uuid';
 import { z } from 'zod';
+import { reasonText } from '#delivery';
 import type { Database, Logger } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
-import { reason } from '../http/reason.js';
 import { refusals } from '../http/refusal.js';
 import { organizationsValue, type Person } from '../people/person.js';
 import { erasureHash, type LeadRow, writeList } from './erasure-row.js';
@@ -20,7 +20,7 @@ export const erasureRequest = z
       .describe('One lead alone.'),
     email: address.optional().describe('Everything of the person with this address; it is hashed at once and kept nowhere.'),
     phone: address.optional().describe('The same by phone number.'),
-    reason,
+    reason: reasonText.min(1),
   })
   .refine(({ event_id, email, phone }) => [event_id, email, phone].filter((one) => one !== undefined).length === 1, {
     params: { problem: 'names none or several of event_id, email and phone', fix: 'Send exactly one of them' },

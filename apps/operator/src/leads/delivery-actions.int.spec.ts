@@ -69,4 +69,23 @@ describe('an action on one delivery', () => {
     expect(await act(lead.event_id, 'discard', { ...discard, service: 'intake' })).toMatchObject({ status: 422 });
     expect(rig.writer.commands).toEqual([]);
   });
+
+  it('takes no address and no number of a person in any of its texts, and nothing of it reaches the audit', async () => {
+    const lead = rig.known();
+    const operation_key = operationKey(lead.event_id, 'crm', 'lead');
+    const evidence = { destination: 'crm', operation_key, finding: { kind: 'absent' }, reason: 'looked' };
+    for (const said of ['ada@example.test', '+12025550123', 'x'.repeat(700)]) {
+      const bodies: [string, object][] = [
+        ['discard', { destination: 'crm', reason: said }],
+        ['discard', { destination: 'crm', reason: 'spam', evidence: said }],
+        ['discard', { destination: said, reason: 'spam' }],
+        ['evidence', { ...evidence, reason: said }],
+        ['evidence', { ...evidence, finding: { kind: 'found', ref: said } }],
+        ['lookup', { destination: 'crm', operation_key: said }],
+      ];
+      for (const [word, body] of bodies) expect(await act(lead.event_id, word, body)).toMatchObject({ status: 422 });
+    }
+    expect(rig.writer.commands).toEqual([]);
+    for (const word of ['discard', 'evidence', 'lookup']) expect(await rig.audited(`delivery.${word}`, lead.event_id)).toEqual([]);
+  });
 });

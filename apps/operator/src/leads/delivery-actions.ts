@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CommandAnswer, CommandRequest } from '#delivery';
+import { type CommandAnswer, type CommandRequest, commandReason, deliveryName, finding, operationName } from '#delivery';
 import type { Database, Logger } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import { refusals } from '../http/refusal.js';
@@ -9,28 +9,23 @@ import type { IntakeApi } from './intake-api.js';
 import { visibleLead } from './visible-lead.js';
 
 const service = z.enum(['crm-writer', 'notifier']).default('crm-writer');
-const destination = z.string().min(1).max(512);
-const operation_key = z.string().min(1).max(640);
-const reason = z.string().trim().min(1).max(200).describe('It stands in the audit for good, so no personal data.');
+const destination = deliveryName;
+const operation_key = operationName;
+const reason = commandReason;
 
 export const lookupAction = z.strictObject({ service, destination, operation_key });
 export const evidenceAction = z.strictObject({
   service,
   destination,
   operation_key,
-  finding: z
-    .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('found'), ref: z.string().min(1).max(200).describe('The destination’s own id of the record.') }),
-      z.strictObject({ kind: z.literal('absent') }),
-    ])
-    .describe('What you found when you looked at the destination.'),
+  finding: finding.describe('What you found when you looked at the destination.'),
   reason,
 });
 export const discardAction = z.strictObject({
   service,
   destination,
   reason,
-  evidence: z.string().min(1).max(200).optional().describe('Where the proof is kept; needed where it may have arrived.'),
+  evidence: reason.optional().describe('Where the proof is kept; needed where it may have arrived.'),
 });
 
 export const actionAnswer = z.object({ applied: z.literal(true), state: z.string().optional().describe('Of the delivery afterwards.') });

@@ -52,7 +52,8 @@ describe('a reveal', () => {
     }
     expect(await rig.audited('request.refused', lead.event_id)).toHaveLength(2);
     expect(await reveal(lead.event_id, 'operator', {})).toMatchObject({ status: 422 });
-    expect(await reveal(lead.event_id, 'operator', { reason: ' ' })).toMatchObject({ status: 422 });
+    for (const reason of [' ', 'told ada@example.test', 'rang +12025550123'])
+      expect(await reveal(lead.event_id, 'operator', { reason })).toMatchObject({ status: 422 });
     expect(await reveal(lead.event_id, 'operator@other')).toMatchObject({ status: 404 });
     expect(rig.intake.asked.some(({ path }) => path.endsWith(':reveal'))).toBe(false);
     expect(await rig.audited('lead.reveal', lead.event_id)).toEqual([]);

@@ -1,6 +1,7 @@
 import { v7 } from 'uuid';
 import { z } from 'zod';
 import type { RevealedFields } from '#contracts';
+import { reasonText } from '#delivery';
 import { type Database, problem } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import { Refusal, refusals } from '../http/refusal.js';
@@ -14,7 +15,7 @@ const revealForMs = 300_000;
 export const revealsPerHour = 30;
 
 export const revealRequest = z.strictObject({
-  reason: z.string().trim().min(1).max(500).describe('Why; it stands in the audit for good, so no personal data.'),
+  reason: reasonText.min(1),
 });
 
 export const revealAnswer = z.object({
