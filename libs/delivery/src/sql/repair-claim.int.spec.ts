@@ -123,6 +123,19 @@ describe('the claim of a corrected delivery', () => {
     expect(await operations(id)).toEqual(['contact succeeded C-1', 'contact~g2 pending C-1']);
   });
 
+  it('is refused, and undone, once the permit is over; a claim that was made in time is answered again', async () => {
+    const id = await insert('delivered', [{ kind: 'contact', state: 'succeeded', ref: 'C-1' }]);
+    const permit = permitOf(id, { renew: [{ operationKey: keyOf(id, 'contact') }] });
+    await rig.advance(61_000);
+    expect(await claim(permit)).toBeUndefined();
+    expect(await operations(id)).toEqual(['contact succeeded C-1']);
+    await rig.advance(0);
+    const attempt = randomUUID();
+    expect(await claim(permit, attempt)).toMatchObject({ generation: 2 });
+    await rig.advance(61_000);
+    expect(await claim(permit, attempt)).toMatchObject({ generation: 2 });
+  });
+
   it.each<[string, (id: string) => ReturnType<typeof permitOf>]>([
     ['of another generation', (id) => permitOf(id, { generation: 2 })],
     ['that names an operation of no such delivery', (id) => permitOf(id, { renew: [{ operationKey: keyOf(id, 'note') }] })],

@@ -47,12 +47,13 @@ INSERT INTO contact_state AS c (person_key, destination, contact_ref, updated_at
 SELECT convert_from(d.record_key, 'UTF8'), d.destination, $3, clock_now() FROM delivery d WHERE d.event_id = $1 AND d.destination = $2 AND d.record_key <> ''
 ON CONFLICT (person_key, destination) DO UPDATE SET contact_ref = coalesce(c.contact_ref, excluded.contact_ref)`;
 
+/** The permit's last moment is looked at here, under the lock: whoever waits for a row or a database does not know how long. */
 const takeSql = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now), taken AS (
   UPDATE delivery d SET state = 'in_flight', attempt_id = $3, lease_until = now + $4::float8 * interval '1 millisecond', next_attempt_at = NULL,
     woken_at = NULL, claims = d.claims + 1, updated_at = now, class = NULL, code = NULL, replay_item = $5,
     original_deadline_at = coalesce(d.original_deadline_at, d.deadline_at), deadline_at = $6, generation = $7, operation_keys = $8::text[]
-  FROM clock WHERE d.event_id = $1 AND d.destination = $2
+  FROM clock WHERE d.event_id = $1 AND d.destination = $2 AND ($9::timestamptz IS NULL OR now <= $9)
   RETURNING d.*
 )
 SELECT attempt_id, (extract(epoch FROM deadline_at - now) * 1000)::float8 AS left_ms, (extract(epoch FROM now) * 1000)::float8 AS now_ms,
@@ -74,7 +75,7 @@ class NotAsApproved extends Error {
  * Takes one delivery whose payload was corrected, once per item: what had succeeded and is to be changed gets a new generation under a new key, what the
  * destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
  * not what was approved: another generation, another item, at work, closed, or an operation
- * that cannot be taken for succeeded. Then nothing of it is changed.
+ * that cannot be taken for succeeded; or where the permit is over. Then nothing of it is changed.
  */
 export async function claimRepair(db: Database, claim: RepairClaim): Promise<ClaimedRow | undefined> {
   try {
@@ -94,8 +95,9 @@ function claimOnce(db: Database, { work, permit, leaseMs }: RepairClaim): Promis
     const again = row.state === 'in_flight' && row.replay_item === permit.itemId && row.attempt_id === work.attemptId;
     if (!again && !isApproved(row, permit)) return undefined;
     const { generation, keys } = again ? { generation: row.generation, keys: row.operation_keys } : await prepare(tx, row, permit);
-    const values = [...name, work.attemptId, leaseMs, permit.itemId, permit.deadlineAt, generation, keys];
+    const values = [...name, work.attemptId, leaseMs, permit.itemId, permit.deadlineAt, generation, keys, again ? null : permit.notAfter];
     const [taken] = await tx.sql<ClaimedRow>('delivery.repair_take', takeSql, values);
+    if (taken === undefined) throw new NotAsApproved();
     return taken;
   });
 }
