@@ -106,11 +106,15 @@ describe('what a person does', () => {
     [['queues', 'list', '--tab', 'held', '--destination', 'crm'], { url: '/v1/dead-letters?destination=crm&tab=held' }, { items: [] }],
     [['dead-letters', 'list', '--as', 'viewer'], { url: '/v1/dead-letters?state=open' }, { items: [] }],
     [['queues', 'groups', '--class', 'auth'], { url: '/v1/dead-letters/groups?class=auth' }, { items: [] }],
-    [['queues', 'assign', '--id', id, '--to', 'olga'], { url: '/v1/dead-letters/assign', body: { ids: [id], assignee: 'olga' } }, {}],
     [
-      ['queues', 'note', 'their ticket 42', '--group', 'g'],
-      { url: '/v1/dead-letters/note', body: { group: 'g', text: 'their ticket 42' } },
-      {},
+      ['queues', 'assign', '--id', id, '--to', 'olga', '--reason', 'her shift'],
+      { url: '/v1/dead-letters/assign', body: { ids: [id], assignee: 'olga', reason: 'her shift' } },
+      { letters: 1 },
+    ],
+    [
+      ['queues', 'note', 'their ticket 42', '--group', 'g', '--as-of', '2026-06-01T12:00:00Z'],
+      { url: '/v1/dead-letters/note', body: { group: { key: 'g', as_of: '2026-06-01T12:00:00Z' }, text: 'their ticket 42' } },
+      { letters: 3 },
     ],
     [
       ['queues', 'disposition', 'fix_data', '--id', id, '--reason', 'typo'],
@@ -125,7 +129,12 @@ describe('what a person does', () => {
     [['batches', 'dry-run', id], { method: 'POST', url: `/v1/batches/${id}/dry-run` }, {}],
     [['batches', 'approve', id, '--hash', 'h'], { url: `/v1/batches/${id}/approve`, body: { hash: 'h' } }, {}],
     [['batches', 'pause', id, '--reason', 'lunch'], { url: `/v1/batches/${id}/pause`, body: { reason: 'lunch' } }, {}],
-    [['batches', 'resume', id], { url: `/v1/batches/${id}/resume` }, {}],
+    [['batches', 'resume', id, '--reason', 'back'], { url: `/v1/batches/${id}/resume`, body: { reason: 'back' } }, {}],
+    [
+      ['batches', 'edit', id, '--rate', '5', '--exclude', id, '--reason', 'slower'],
+      { url: `/v1/batches/${id}/edit`, body: { rate_per_s: 5, exclude_event_ids: [id], reason: 'slower' } },
+      {},
+    ],
     [['batches', 'stop', id, '--reason', 'wrong', '--as', 'operator'], { url: `/v1/batches/${id}/stop`, body: { reason: 'wrong' } }, {}],
     [['batches', 'items', id, '--outcome', 'failed'], { url: `/v1/batches/${id}/items?outcome=failed` }, { items: [] }],
     [['destinations', 'list', '--as', 'viewer'], { method: 'GET', url: '/v1/destinations' }, { items: [], unavailable: [] }],
@@ -156,12 +165,31 @@ describe('what a person does', () => {
     ['queues', 'disposition', 'fix_data'],
     ['batches', 'draft', '--destination', 'crm'],
     ['batches', 'pause', id],
+    ['batches', 'resume', id],
+    ['queues', 'assign', '--id', id, '--to', 'olga'],
     ['erasures', 'request', '--event-id', id],
     ['destinations', 'hold', 'crm', '--as', 'operator'],
     ['lead', 'reveal', id],
   ])('%s %s needs a reason, and asks nobody without one', async (...words) => {
     expect(await run(...words, ...here())).toBe(2);
     expect(asked).toEqual([]);
+  });
+
+  it('decides on a group as of the moment it was shown, and says about how many letters', async () => {
+    const said: string[] = [];
+    jest.spyOn(process.stderr, 'write').mockImplementation(((words: unknown) => said.push(String(words)) > 0) as never);
+    const as_of = '2026-06-01T12:00:00.000Z';
+    answers = [
+      { body: { as_of, items: [{ key: 'g', class: 'auth', destination: 'crm', code: null, count: 7 }] } },
+      { body: { letters: 7 } },
+    ];
+    expect(await run('queues', 'disposition', 'discard', '--group', 'g', '--reason', 'old', ...here())).toBe(0);
+    expect(asked).toMatchObject([
+      { url: '/v1/dead-letters/groups?group=g' },
+      { body: { group: { key: 'g', as_of }, disposition: 'discard' } },
+    ]);
+    expect(said.join('')).toContain(`7 of auth crm, as of ${as_of}`);
+    expect(printed).toMatch(/done\s+7/);
   });
 
   it('prints a lead as a person reads it', async () => {
@@ -192,6 +220,17 @@ describe('following', () => {
     expect(asked).toHaveLength(2);
     expect(printed).toContain('running');
     expect(printed).toContain('stopped');
+  });
+
+  it.each(['failed', 'uncertain', 'not_applied'])('exits 3 where a batch finished with items that are %s', async (name) => {
+    answers = [{ body: { ...batch('finished', 7), counts: { sent: 7, [name]: 2 } } }];
+    expect(await run('batches', 'watch', 'b', ...here())).toBe(3);
+    expect(printed).toContain('finished, 2 not delivered');
+  });
+
+  it('exits 0 where all of it was delivered', async () => {
+    answers = [{ body: { ...batch('finished', 7), counts: { sent: 7, succeeded: 7, failed: 0 } } }];
+    expect(await run('batches', 'watch', 'b', ...here())).toBe(0);
   });
 
   it('ends after one look without --watch', async () => {

@@ -16,8 +16,14 @@ export interface BatchReport {
 
 const ended = new Set(['finished', 'stopped', 'expired']);
 
+/** "Finished" says only that no item is under way: these did not have their effect, or nobody knows. */
+const badly = ['failed', 'uncertain', 'not_applied'];
+const notDelivered = ({ counts }: BatchReport): number => badly.reduce((sum, name) => sum + (counts[name] ?? 0), 0);
+const stateOf = (batch: BatchReport): string =>
+  batch.state === 'finished' && notDelivered(batch) > 0 ? `finished, ${notDelivered(batch)} not delivered` : batch.state;
+
 const reportLines = (batch: BatchReport): Line[] => [
-  { what: `batch ${batch.batch_id}`, result: batch.state },
+  { what: `batch ${batch.batch_id}`, result: stateOf(batch) },
   { what: 'author', result: batch.author },
   { what: 'approver', result: batch.approver ?? '' },
   { what: 'hash', result: batch.hash },
@@ -35,10 +41,10 @@ const answerLines = (answer: Record<string, unknown>): Line[] =>
 
 export const showBatch = {
   usage: 'watch <batch-id>',
-  about: 'follow a batch until it has ended; exit 3 when it was stopped or expired',
+  about: 'follow a batch until it has ended; exit 3 when it was stopped or expired, or when not all of it was delivered',
   call: ([id]) => ({ method: 'GET', path: `batches/${part(id)}` }),
   lines: reportLines,
-  found: ({ state }) => state === 'stopped' || state === 'expired',
+  found: (batch) => batch.state === 'stopped' || batch.state === 'expired' || (batch.state === 'finished' && notDelivered(batch) > 0),
   over: ({ state }) => ended.has(state),
 } satisfies RestCommand<BatchReport>;
 
@@ -99,6 +105,34 @@ const draft = {
   found: ({ items }) => items === 0,
 } satisfies RestCommand<Record<string, unknown>>;
 
+const edit = {
+  usage: 'edit <batch-id>',
+  about: 'change a batch that has not begun; an approval of it is void then',
+  reason: true,
+  options: [
+    ['--new-deadline <duration>', 'from the approval on, such as 4h'],
+    ['--rate <n>', 'items a second'],
+    ['--concurrency <n>', 'items under way at once'],
+    ['--max-duration <duration>', 'whatever has not begun then is not begun'],
+    ['--canary <n>', 'items that go first and are looked up'],
+    ['--exclude <event-id...>', 'take these leads out'],
+  ],
+  call: ([id], options) => ({
+    method: 'POST',
+    path: `batches/${part(id)}/edit`,
+    body: {
+      new_deadline: text(options, 'newDeadline'),
+      rate_per_s: number(options, 'rate'),
+      concurrency: number(options, 'concurrency'),
+      max_duration: text(options, 'maxDuration'),
+      canary: number(options, 'canary'),
+      exclude_event_ids: texts(options, 'exclude'),
+      reason: text(options, 'reason'),
+    },
+  }),
+  lines: answerLines,
+} satisfies RestCommand<Record<string, unknown>>;
+
 const dryRun = {
   usage: 'dry-run <batch-id>',
   about: 'say of each item whether it may be tried again; nothing is sent',
@@ -133,7 +167,8 @@ const pause = {
 const resume = {
   usage: 'resume <batch-id>',
   about: 'go on with a paused batch',
-  call: ([id]) => ({ method: 'POST', path: `batches/${part(id)}/resume` }),
+  reason: true,
+  call: ([id], options) => ({ method: 'POST', path: `batches/${part(id)}/resume`, body: { reason: text(options, 'reason') } }),
   lines: answerLines,
 } satisfies RestCommand<Record<string, unknown>>;
 
@@ -164,4 +199,4 @@ const items = {
 } satisfies RestCommand<{ items: Item[]; next?: string }>;
 
 /** Commands of the group `batches` that go over the REST API alone. */
-export const batchCommands = [list, draft, dryRun, approve, pause, resume, items, showBatch] as readonly RestCommand<never>[];
+export const batchCommands = [list, draft, edit, dryRun, approve, pause, resume, items, showBatch] as readonly RestCommand<never>[];

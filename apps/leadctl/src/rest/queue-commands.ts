@@ -1,5 +1,5 @@
 import { courseLines, type DeadLetter, type DeadLetterDetail, deadLetterLines } from '../commands/dead-letters.js';
-import { part, type RestCommand, text, texts, type Words } from './rest-command.js';
+import { type Ask, part, type RestCommand, text, texts, type Words } from './rest-command.js';
 
 interface Group {
   key: string;
@@ -14,9 +14,13 @@ interface Group {
   overdue: number | boolean;
   disposition: string;
 }
+interface Groups {
+  as_of: string;
+  items: Group[];
+}
 interface Decided {
-  changed?: number;
-  [more: string]: unknown;
+  /** How many letters it was about. */
+  letters: number;
 }
 
 const filters = [
@@ -32,10 +36,27 @@ const filterOf = (options: Words) =>
 const targets = [
   ['--id <id...>', 'these dead letters'],
   ['--group <key>', 'all open ones of a group, as `queues groups` names it'],
+  ['--as-of <time>', 'the group as it was then, as `queues groups` says it; default: as it is shown before the decision'],
 ] as const;
-const targetOf = (options: Words) => ({ ids: texts(options, 'id'), group: text(options, 'group') });
 
-const decidedLines = (answer: Decided) => [{ result: 'done', ...(answer.changed !== undefined && { letters: answer.changed }) }];
+/** Letters by id, or a group as of a moment: what comes later is not decided unseen. */
+async function targetOf(options: Words, ask: Ask): Promise<object> {
+  const key = text(options, 'group');
+  const as_of = text(options, 'asOf');
+  const ids = texts(options, 'id');
+  if (key === undefined) return { ids };
+  return { ids, group: { key, as_of: as_of ?? (await shownNow(key, ask)) } };
+}
+
+/** Shows the group on standard error; gives the moment it was shown as of. */
+async function shownNow(key: string, ask: Ask): Promise<string> {
+  const { as_of, items } = await ask<Groups>({ method: 'GET', path: 'dead-letters/groups', query: { group: key } });
+  for (const { class: failure, destination, code, count } of items)
+    process.stderr.write(`${[count, 'of', failure, destination, code].filter(Boolean).join(' ')}, as of ${as_of}\n`);
+  return as_of;
+}
+
+const decidedLines = ({ letters }: Decided) => [{ result: 'done', letters }];
 
 export const listLetters = {
   usage: 'list',
@@ -75,7 +96,7 @@ const groups = {
   about: 'open dead letters by what failed, the largest groups first',
   options: filters,
   call: (_words, options) => ({ method: 'GET', path: 'dead-letters/groups', query: filterOf(options) }),
-  lines: ({ items }) =>
+  lines: ({ as_of, items }) =>
     items.map(({ key, class: failure, destination, code, count, first_at, last_at, owner, respond_by, overdue, disposition }) => ({
       group: key,
       class: failure,
@@ -88,10 +109,11 @@ const groups = {
       respond_by,
       overdue: Number(overdue) > 0,
       disposition,
+      as_of,
     })),
   empty: 'no dead letters',
   over: () => false,
-} satisfies RestCommand<{ items: Group[] }>;
+} satisfies RestCommand<Groups>;
 
 const notes = {
   usage: 'notes <dead-letter-id>',
@@ -104,11 +126,12 @@ const notes = {
 const assign = {
   usage: 'assign',
   about: 'say who looks after dead letters',
+  reason: true,
   options: [...targets, ['--to <subject>', 'subject of a person; absent: nobody']],
-  call: (_words, options) => ({
+  call: async (_words, options, ask) => ({
     method: 'POST',
     path: 'dead-letters/assign',
-    body: { ...targetOf(options), assignee: text(options, 'to') ?? null },
+    body: { ...(await targetOf(options, ask)), assignee: text(options, 'to') ?? null, reason: text(options, 'reason') },
   }),
   lines: decidedLines,
 } satisfies RestCommand<Decided>;
@@ -117,7 +140,11 @@ const note = {
   usage: 'note <text>',
   about: 'write a note on dead letters; no addresses or numbers of leads',
   options: targets,
-  call: ([said], options) => ({ method: 'POST', path: 'dead-letters/note', body: { ...targetOf(options), text: said } }),
+  call: async ([said], options, ask) => ({
+    method: 'POST',
+    path: 'dead-letters/note',
+    body: { ...(await targetOf(options, ask)), text: said },
+  }),
   lines: decidedLines,
 } satisfies RestCommand<Decided>;
 
@@ -126,10 +153,10 @@ const disposition = {
   about: 'say what shall become of dead letters',
   options: targets,
   reason: true,
-  call: ([wanted], options) => ({
+  call: async ([wanted], options, ask) => ({
     method: 'POST',
     path: 'dead-letters/disposition',
-    body: { ...targetOf(options), disposition: wanted, reason: text(options, 'reason') },
+    body: { ...(await targetOf(options, ask)), disposition: wanted, reason: text(options, 'reason') },
   }),
   lines: decidedLines,
 } satisfies RestCommand<Decided>;

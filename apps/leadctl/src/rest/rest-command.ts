@@ -14,6 +14,9 @@ export interface Context {
 
 export type Words = Record<string, string | string[] | boolean | undefined>;
 
+/** Asks the REST API for what a command has to know before. */
+export type Ask = <T>(call: RestCall) => Promise<T>;
+
 /** One command of a person: what it asks of the REST API and what it prints. */
 export interface RestCommand<T> {
   /** `show <event-id>`, as commander reads it. */
@@ -23,7 +26,7 @@ export interface RestCommand<T> {
   options?: readonly (readonly [flags: string, help: string, fallback?: string])[];
   /** It changes something: a reason is required. */
   reason?: boolean;
-  call(words: readonly string[], options: Words): RestCall | Promise<RestCall>;
+  call(words: readonly string[], options: Words, ask: Ask): RestCall | Promise<RestCall>;
   lines(answer: T): Line[];
   /** Said where there is no line. */
   empty?: string;
@@ -51,7 +54,7 @@ async function runRest<T>(
   { output, env, ended }: Context,
 ): Promise<void> {
   const client = restClient(options, env);
-  const call = await command.call(words, options);
+  const call = await command.call(words, options, (asked) => client.call(asked));
   for (;;) {
     const answer = await client.call<T>(call);
     const lines = command.lines(answer);
