@@ -130,10 +130,10 @@ describe('the claim of a corrected delivery', () => {
     expect(await claim(permit)).toBeUndefined();
     expect(await operations(id)).toEqual(['contact succeeded C-1']);
     await rig.advance(0);
-    const attempt = randomUUID();
-    expect(await claim(permit, attempt)).toMatchObject({ generation: 2 });
+    const [another, attempt] = [{ ...permit, itemId: randomUUID() }, randomUUID()];
+    expect(await claim(another, attempt)).toMatchObject({ generation: 2 });
     await rig.advance(61_000);
-    expect(await claim(permit, attempt)).toMatchObject({ generation: 2 });
+    expect(await claim(another, attempt)).toMatchObject({ generation: 2 });
   });
 
   it.each<[string, (id: string) => ReturnType<typeof permitOf>]>([
@@ -153,6 +153,23 @@ describe('the claim of a corrected delivery', () => {
   it.each(['in_flight', 'uncertain', 'waiting', 'erased', 'discarded'])('is refused while the delivery is %s', async (state) => {
     const id = await insert(state, [{ kind: 'lead', state: state as 'waiting' }]);
     expect(await claim(permitOf(id, {}))).toBeUndefined();
+  });
+
+  it('is refused for a delivered lead of which nothing changes', async () => {
+    const id = await insert('delivered', [{ kind: 'contact', state: 'succeeded', ref: 'C-1' }]);
+    expect(await claim(permitOf(id, { adopt: [{ operationKey: keyOf(id, 'contact') }] }))).toBeUndefined();
+    expect(await operations(id)).toEqual(['contact succeeded C-1']);
+  });
+
+  it('closes the item that is refused, and none that was applied', async () => {
+    const id = await insert('dead', [{ kind: 'lead', state: 'dead' }]);
+    const [refused, applied] = [permitOf(id, { generation: 2 }), permitOf(id, {})];
+    await claim(refused);
+    await claim(refused);
+    await claim(applied);
+    expect(await claim(applied)).toBeUndefined();
+    const rows = await rig.db.sql('spec.closed', 'SELECT closed_items, replay_item FROM delivery WHERE event_id = $1', [id]);
+    expect(rows).toEqual([{ closed_items: [refused.itemId], replay_item: applied.itemId }]);
   });
 
   it('is refused for an item that was closed', async () => {

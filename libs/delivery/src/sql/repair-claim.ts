@@ -66,6 +66,11 @@ export interface RepairClaim {
   leaseMs: number;
 }
 
+/** Its record is settled and does not come again: whoever asks after the item is told that it ended. One that was applied before is not touched. */
+const closeSql = `
+UPDATE delivery SET closed_items = array_append(closed_items, $3::uuid)
+WHERE event_id = $1 AND destination = $2 AND replay_item IS DISTINCT FROM $3 AND NOT $3 = ANY (closed_items)`;
+
 /** The rows are not what was approved: undoes what was written of the claim, and never leaves this file. */
 class NotAsApproved extends Error {
   override readonly name = 'NotAsApproved';
@@ -75,15 +80,17 @@ class NotAsApproved extends Error {
  * Takes one delivery whose payload was corrected, once per item: what had succeeded and is to be changed gets a new generation under a new key, what the
  * destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
  * not what was approved: another generation, another item, at work, closed, or an operation
- * that cannot be taken for succeeded; or where the permit is over. Then nothing of it is changed.
+ * that cannot be taken for succeeded; or where the permit is over. Then nothing of it is changed,
+ * and the item is closed.
  */
 export async function claimRepair(db: Database, claim: RepairClaim): Promise<ClaimedRow | undefined> {
-  try {
-    return await claimOnce(db, claim);
-  } catch (error) {
+  const taken = await claimOnce(db, claim).catch((error: unknown) => {
     if (error instanceof NotAsApproved) return undefined;
     throw error;
-  }
+  });
+  const { eventId, destination, itemId } = claim.permit;
+  if (taken === undefined) await db.sql('delivery.repair_close', closeSql, [eventId, destination, itemId]);
+  return taken;
 }
 
 function claimOnce(db: Database, { work, permit, leaseMs }: RepairClaim): Promise<ClaimedRow | undefined> {
@@ -105,9 +112,12 @@ function claimOnce(db: Database, { work, permit, leaseMs }: RepairClaim): Promis
 const repairable: readonly DeliveryState[] = ['delivered', 'dead', 'expired'];
 
 function isApproved(row: LockedRow, { repair, itemId, operationKeys }: RepairClaim['permit']): boolean {
+  // Delivered, and nothing of it changes: another round would deliver it twice or do nothing.
+  const useful = row.state !== 'delivered' || repair.renew.length > 0;
   const named = [...repair.renew, ...repair.adopt].every(({ operationKey: key }) => row.operation_keys.includes(key));
   const allowed = row.operation_keys.every((key) => operationKeys.includes(key));
   return (
+    useful &&
     named &&
     allowed &&
     repairable.includes(row.state) &&
