@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { InternalServer, Logger } from '#runtime';
-import type { FindTools } from '../search/find-leads.js';
 import { countPlaces } from './count-places.js';
 import { type EraseTools, eraseLeads } from './erase-leads.js';
-import { findSubject, findSubjectRequest, mostLeads } from './find-subject.js';
+import { findSubject, findSubjectRequest, mostLeads, type SubjectTools } from './find-subject.js';
 
 const callers = ['operator'];
 const eventId = z.uuid().transform((id) => id.toLowerCase());
@@ -13,7 +12,7 @@ const eventId = z.uuid().transform((id) => id.toLowerCase());
  * - /internal/v1/erasures:find: what belongs to a person, or to one lead, and how much of it is kept
  * - /internal/v1/leads:erase {event_ids, dry_run?}: destroys it, or only counts; says what is left
  */
-export function serveErasure(server: InternalServer, tools: FindTools & EraseTools & { logger: Logger }): void {
+export function serveErasure(server: InternalServer, tools: SubjectTools & EraseTools & { logger: Logger }): void {
   server.route('/internal/v1/erasures:find', { callers, body: findSubjectRequest }, (request) => findSubject(tools, request));
   const body = z.object({ event_ids: z.array(eventId).min(1).max(mostLeads), dry_run: z.boolean().default(false) });
   server.route('/internal/v1/leads:erase', { callers, body }, async ({ event_ids, dry_run }) => {

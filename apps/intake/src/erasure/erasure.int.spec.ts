@@ -128,6 +128,33 @@ describe('what belongs to a person', () => {
     expect(await whole({ kind: 'phone', value: '+12025550123' })).toEqual([false]);
   });
 
+  it('is known to destinations by the same key after the lead itself is purged', async () => {
+    const { eventId } = await accept();
+    const query = { kind: 'event_id', value: eventId };
+    const [before] = (await find(query)).leads;
+    await root.query('delete from lead');
+    expect((await find(query)).leads).toEqual([before]);
+    expect(before).toMatchObject({ person_key: expect.stringMatching(/^[0-9a-f]{32}$/), whole_person: true });
+    const other = await accept();
+    await root.query('delete from lead');
+    expect((await find(query)).leads).toMatchObject([{ whole_person: false }]);
+    await erase([other.eventId]);
+    expect((await find(query)).leads).toMatchObject([{ whole_person: true }]);
+  });
+
+  it('is the person of the first address: a corrected one leaves whom destinations know', async () => {
+    const { eventId, leadRef } = await accept();
+    const whole = async () => (await find({ kind: 'event_id', value: eventId })).leads.map(({ whole_person }) => whole_person);
+    const eve = await accept({ contact: { email: 'eve@example.test' } });
+    const revised = `insert into vault select lead_ref, 2, key_id, wrapped_key, sealed, delete_after, null, (select email_key from vault
+      where lead_ref = $2), phone_key from vault where lead_ref = $1`;
+    await root.query(revised, [leadRef, eve.leadRef]);
+    await root.query('update lead set email_key = v.email_key from vault v where v.lead_ref = lead.lead_ref and v.revision = 2');
+    expect(await whole()).toEqual([true]);
+    await accept();
+    expect(await whole()).toEqual([false]);
+  });
+
   it('does not exist for other organizations, and nobody but operator may ask', async () => {
     const { eventId } = await accept();
     const refused = await refuse({ email: 'ada@example.test' });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import type { SubjectAnswer, SubjectKey, SubjectLead } from '#contracts';
-import type { Database, Sql } from '#runtime';
+import type { SubjectAnswer, SubjectKey } from '#contracts';
+import type { Database } from '#runtime';
 import { acceptedAtMs } from '../consent/withdraw-consent.js';
 import { addressKeys, type FindTools } from '../search/find-leads.js';
 import { countPlaces } from './count-places.js';
+import { type PersonTools, type SubjectRow, withPerson } from './whole-person.js';
 
 /** Leads of one erasure at most; a person with more is erased in several. */
 export const mostLeads = 1_000;
@@ -19,12 +20,7 @@ export const findSubjectRequest = z.discriminatedUnion('kind', [
 ]);
 export type FindSubjectRequest = z.infer<typeof findSubjectRequest>;
 
-interface Row {
-  event_id: string;
-  lead_ref: string | null;
-  organization: string;
-  source: string;
-}
+export type SubjectTools = FindTools & PersonTools;
 
 const scoped = '($1::text[] is null or organization = any ($1::text[]))';
 
@@ -58,16 +54,16 @@ where r.event_id is null and r.source is not null and ($1::text[] is null or r.o
 order by event_id limit ${mostLeads + 1}`;
 
 /** Everything of one person, or one lead alone. The address itself is hashed at once and stands nowhere. Throws DatabaseUnavailable. */
-export async function findSubject(tools: FindTools, request: FindSubjectRequest): Promise<SubjectAnswer> {
+export async function findSubject(tools: SubjectTools, request: FindSubjectRequest): Promise<SubjectAnswer> {
   const { db } = tools;
   const scope = request.organizations ?? null;
   const keys = keysOf(tools, request);
   const found =
     request.kind === 'event_id'
-      ? await db.sql<Row>('intake.subject_by_id', byIdSql, [scope, request.value, acceptedAtMs(request.value)])
+      ? await db.sql<SubjectRow>('intake.subject_by_id', byIdSql, [scope, request.value, acceptedAtMs(request.value)])
       : await byKeys(db, scope, keys);
   const rows = found.slice(0, mostLeads);
-  const leads = await withPerson(db, rows);
+  const leads = await withPerson(tools, rows);
   const places = await countPlaces(
     db,
     rows.map(({ event_id }) => event_id),
@@ -82,36 +78,9 @@ function keysOf(tools: FindTools, request: FindSubjectRequest): SubjectKey[] {
   return addressKeys(tools, kind, request).map(({ organization, key }) => ({ kind, organization, key: String(key) }));
 }
 
-async function byKeys(db: Database, scope: string[] | null, keys: readonly SubjectKey[]): Promise<Row[]> {
+async function byKeys(db: Database, scope: string[] | null, keys: readonly SubjectKey[]): Promise<SubjectRow[]> {
   if (keys.length === 0) return [];
   const of = (kind: SubjectKey['kind']) => keys.filter((one) => one.kind === kind).map(({ key }) => key);
   const values = [scope, keys.map(({ kind }) => kind), keys.map(({ organization }) => organization), keys.map(({ key }) => key)];
-  return db.sql<Row>('intake.subject_by_keys', byKeysSql, [...values, of('email'), of('phone')]);
-}
-
-/** A lead is delivered under its e-mail address, or its phone number where it has none: another lead kept under the same one keeps the person. */
-const personSql = `
-with own as materialized (
-  select l.event_id, l.lead_ref, l.email_key, l.phone_key, convert_from(l.record_key, 'UTF8') as person_key
-  from lead l where l.event_id = any ($1::uuid[])
-)
-select own.event_id, nullif(own.person_key, '') as person_key, not exists (
-  select from vault v where not v.lead_ref = any ($2::text[])
-    and case when own.email_key is not null then v.email_key = own.email_key
-      else own.phone_key is not null and v.phone_key = own.phone_key and v.email_key is null end
-) as whole_person
-from own`;
-
-async function withPerson(db: Sql, rows: readonly Row[]): Promise<SubjectLead[]> {
-  const values = [rows.map(({ event_id }) => event_id), rows.flatMap(({ lead_ref }) => lead_ref ?? [])];
-  const found = await db.sql<{ event_id: string; person_key: string | null; whole_person: boolean }>(
-    'intake.subject_person',
-    personSql,
-    values,
-  );
-  const byId = new Map(found.map((one) => [one.event_id, one]));
-  return rows.map((row) => {
-    const person = byId.get(row.event_id);
-    return { ...row, whole_person: person?.whole_person ?? false, ...(person?.person_key && { person_key: person.person_key }) };
-  });
+  return db.sql<SubjectRow>('intake.subject_by_keys', byKeysSql, [...values, of('email'), of('phone')]);
 }
