@@ -104,6 +104,17 @@ describe('the console, at an operator that is not real', () => {
     expect(fake.state.audit.map(({ action }) => action)).toEqual(['lead.reveal']);
   });
 
+  it('notes with a reason that the person withdrew consent', async () => {
+    const page = await as('operator-token-01', `/leads/${leadId}`);
+    await page.getByRole('button', { name: 'Consent withdrawn …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('They wrote a letter');
+    await dialog.getByRole('button', { name: 'Note the withdrawal' }).click();
+    await page.getByText('The withdrawal was noted').waitFor();
+    const subject = { event_id: leadId, given: false, reason: 'They wrote a letter' };
+    expect(fake.state.audit).toMatchObject([{ action: 'consent.withdraw', subject }]);
+  });
+
   it('keeps what a person may not do in sight, reachable, and says why', async () => {
     const page = await as('viewer-token-0001', `/leads/${leadId}`);
     const reveal = page.getByRole('button', { name: 'Reveal' });

@@ -100,6 +100,10 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
     note(request, 'lead.reveal', { event_id: request.params.id, reason: request.body.reason });
     return { until: new Date(Date.now() + state.revealForMs).toISOString(), fields: state.person };
   });
+  app.post('/v1/leads/:id/consent', (request: Asked) => {
+    note(request, 'consent.withdraw', { event_id: request.params.id, ...request.body });
+    return { event_id: request.params.id, result: 'withdrawn' };
+  });
   for (const what of ['lookup', 'evidence', 'discard']) {
     app.post(`/v1/leads/:id/deliveries/${what}`, (request: Asked) => {
       note(request, `delivery.${what}`, { event_id: request.params.id });

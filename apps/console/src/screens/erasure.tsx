@@ -123,7 +123,12 @@ function Tasks({ erasure }: { erasure: Erasure }) {
             <span>
               {destination}: {plain(kind)} <code>{ref}</code>
             </span>
-            <Act needs="delete" refused={done ? 'It is done' : undefined} busy={finish.isPending} onPress={() => finish.mutate(task_id)}>
+            <Act
+              needs={['replay_request', 'delete']}
+              refused={done ? 'It is done' : undefined}
+              busy={finish.isPending}
+              onPress={() => finish.mutate(task_id)}
+            >
               {done ? 'Deleted there' : 'It is deleted there'}
             </Act>
           </li>

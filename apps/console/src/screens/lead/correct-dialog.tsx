@@ -4,6 +4,7 @@ import type { Correction, Timeline } from '../../api/types.js';
 import { Choice, Field } from '../../parts/field.js';
 import { ReasonDialog } from '../../parts/reason-dialog.js';
 import { useChange } from '../../parts/use-change.js';
+import { writtenTo } from './written-to.js';
 
 const fields = ['name', 'email', 'phone', 'message'] as const;
 
@@ -37,7 +38,7 @@ export function CorrectDialog({ lead, onClose }: { lead: Timeline; onClose: () =
         void navigate(`/corrections/${correction_id}`);
       }}
     >
-      <Choice label="Deliver it to" name="destination" options={lead.deliveries.map(({ destination }) => [destination, destination])} />
+      <Choice label="Deliver it to" name="destination" options={writtenTo(lead).map(({ destination }) => [destination, destination])} />
       <div className="fields">
         <Field label="Name" name="name" maxLength={200} />
         <Field label="E-mail" name="email" type="email" maxLength={320} />

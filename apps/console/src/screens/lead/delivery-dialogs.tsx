@@ -73,7 +73,7 @@ export function DiscardDialog({ lead, delivery, onClose }: Props) {
       }
     >
       {delivery.state === 'uncertain' && (
-        <Field label="Evidence" name="evidence" help="It may have been written. Say how you know what is there." maxLength={500} required />
+        <Field label="Evidence" name="evidence" help="It may have been written. Say how you know what is there." maxLength={200} required />
       )}
     </ReasonDialog>
   );

@@ -5,12 +5,15 @@ import type { Erasure, Timeline } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { ReasonDialog } from '../../parts/reason-dialog.js';
 import { say } from '../../parts/toasts.js';
+import { ConsentDialog, whyNoWithdrawal } from './consent-dialog.js';
 import { CorrectDialog } from './correct-dialog.js';
+import { writtenTo } from './written-to.js';
 
 export function LeadActions({ lead }: { lead: Timeline }) {
-  const [open, setOpen] = useState<'correct' | 'erase'>();
+  const [open, setOpen] = useState<'correct' | 'consent' | 'erase'>();
   const navigate = useNavigate();
-  const dead = lead.deliveries.filter(({ state }) => state === 'dead' || state === 'expired');
+  const written = writtenTo(lead);
+  const dead = written.filter(({ state }) => state === 'dead' || state === 'expired');
   const close = () => setOpen(undefined);
   return (
     <>
@@ -21,13 +24,21 @@ export function LeadActions({ lead }: { lead: Timeline }) {
       >
         Replay …
       </Act>
-      <Act needs="replay_request" refused={lead.deliveries.length === 0 ? 'It goes nowhere' : undefined} onPress={() => setOpen('correct')}>
+      <Act
+        needs="replay_request"
+        refused={written.length === 0 ? 'It goes to no destination' : undefined}
+        onPress={() => setOpen('correct')}
+      >
         Correct …
+      </Act>
+      <Act needs="replay_request" refused={whyNoWithdrawal(lead)} onPress={() => setOpen('consent')}>
+        Consent withdrawn …
       </Act>
       <Act needs={['replay_request', 'delete']} tone="danger" onPress={() => setOpen('erase')}>
         Erase …
       </Act>
       {open === 'correct' && <CorrectDialog lead={lead} onClose={close} />}
+      {open === 'consent' && <ConsentDialog lead={lead} onClose={close} />}
       {open === 'erase' && (
         <ReasonDialog
           title="Draft the erasure of this person's lead"

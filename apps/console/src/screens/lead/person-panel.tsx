@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { post } from '../../api/client.js';
+import { send } from '../../api/client.js';
 import type { Revealed, Timeline } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { ReasonDialog } from '../../parts/reason-dialog.js';
 import { Panel } from '../../parts/small.js';
 import { useNow } from '../../parts/when.js';
+import { leftMs, type Moment, momentNow, showForMs } from './reveal-time.js';
 
 const rows = [
   ['name', 'Name'],
@@ -13,11 +14,23 @@ const rows = [
   ['phone', 'Phone'],
 ] as const;
 
+interface Shown extends Revealed {
+  received: Moment;
+  forMs: number;
+}
+
+async function reveal(eventId: string, reason: string): Promise<Shown> {
+  const response = await send(`/v1/leads/${eventId}/reveal`, { method: 'POST', body: { reason } });
+  const received = momentNow();
+  const revealed = (await response.json()) as Revealed;
+  return { ...revealed, received, forMs: showForMs(revealed.until, response.headers.get('date')) };
+}
+
 /** Who wrote, masked. Revealed fields live in this part of the screen alone and are gone when their time is over or the screen is left. */
 export function PersonPanel({ lead }: { lead: Timeline }) {
   const client = useQueryClient();
   const [asking, setAsking] = useState(false);
-  const [revealed, setRevealed] = useState<Revealed>();
+  const [revealed, setRevealed] = useState<Shown>();
   const hide = () => setRevealed(undefined);
   return (
     <Panel
@@ -28,7 +41,7 @@ export function PersonPanel({ lead }: { lead: Timeline }) {
             Reveal
           </Act>
         ) : (
-          <Countdown until={revealed.until} onOver={hide} />
+          <Countdown shown={revealed} onOver={hide} />
         )
       }
     >
@@ -46,7 +59,7 @@ export function PersonPanel({ lead }: { lead: Timeline }) {
           action="Reveal for 5 minutes"
           onClose={() => setAsking(false)}
           onDo={async (reason) => {
-            setRevealed(await post<Revealed>(`leads/${lead.event_id}/reveal`, { reason }));
+            setRevealed(await reveal(lead.event_id, reason));
             void client.invalidateQueries({ queryKey: ['lead', lead.event_id] });
           }}
         />
@@ -86,14 +99,14 @@ function Message({ revealed: { fields } }: { revealed: Revealed }) {
   );
 }
 
-function Countdown({ until, onOver }: { until: string; onOver: () => void }) {
-  const now = useNow(1_000);
-  const leftMs = Date.parse(until) - now;
-  const over = leftMs <= 0;
+function Countdown({ shown, onOver }: { shown: Shown; onOver: () => void }) {
+  useNow(1_000);
+  const left = leftMs(shown.forMs, shown.received, momentNow());
+  const over = left <= 0;
   useEffect(() => {
     if (over) onOver();
   }, [over, onOver]);
-  const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
+  const seconds = Math.max(0, Math.ceil(left / 1_000));
   return (
     <span className="row">
       <span role="timer" className="mono">
