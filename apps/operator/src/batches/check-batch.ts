@@ -2,6 +2,8 @@ import { unrouted } from '#contracts';
 import type { ReplayFacts } from '#delivery';
 import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
+import { correctionOpen } from '../corrections/open-work.js';
+import { correctionRefusals } from '../corrections/tools.js';
 import type { OwningService } from '../dead-letters/letter.js';
 import { missingFromSite, replayTopicOf } from '../dead-letters/sources.js';
 import type { Person } from '../people/person.js';
@@ -42,6 +44,7 @@ export interface ListedItem {
   submitted_at: Date | null;
   deadline_at: Date | null;
   has_record: boolean;
+  /** Or `correction …`: what it waits for to end. */
   other_batch: string | null;
 }
 
@@ -49,9 +52,10 @@ const pageSize = 500;
 
 const pageSql = `
 SELECT i.item_id, i.event_id, i.destination, i.service, i.position, i.lead_ref, i.mapping_version, i.request_hash, i.generation,
-  d.policy, d.submitted_at, i.original_deadline_at AS deadline_at, d.event IS NOT NULL AS has_record, o.batch_id AS other_batch
+  d.policy, d.submitted_at, i.original_deadline_at AS deadline_at, d.event IS NOT NULL AS has_record, coalesce(o.batch_id::text, 'correction ' || c.correction_id) AS other_batch
 FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
   LEFT JOIN replay_item o ON o.event_id = i.event_id AND o.destination = i.destination AND o.state = 'open' AND o.batch_id <> i.batch_id
+  LEFT JOIN correction c ON c.event_id = i.event_id AND c.destination = i.destination AND ${correctionOpen('c')}
 WHERE i.batch_id = $1 AND i.position > $2 AND i.state = 'listed' ORDER BY i.position LIMIT ${pageSize}`;
 
 interface Said {
@@ -184,8 +188,10 @@ function aroundOf({ site }: BatchTools, { destination, service }: ListedItem, { 
 /** How old a dry run may be when it is decided by. */
 export const checkValidMs = 3_600_000;
 
-/** Eligible items of the batch that another batch took meanwhile. */
+/** Eligible items of the batch that another batch took meanwhile. Throws a refusal where a correction did. */
 export async function takenByOthers(db: Sql, batchId: string): Promise<{ batch_id: string; count: number } | undefined> {
+  const [corrected] = await db.sql<{ correction_id: string }>('operator.corrected_items', correctedSql, [batchId]);
+  if (corrected !== undefined) throw correctionRefusals.openElsewhere(corrected.correction_id);
   const [other] = await db.sql<{ batch_id: string; count: number }>('operator.taken_items', takenSql, [batchId]);
   return other;
 }
@@ -194,3 +200,7 @@ const takenSql = `
 SELECT o.batch_id, count(*)::int AS count FROM replay_item i
   JOIN replay_item o ON o.event_id = i.event_id AND o.destination = i.destination AND o.state = 'open' AND o.batch_id <> i.batch_id
 WHERE i.batch_id = $1 AND i.state = 'listed' AND i.verdict = 'eligible' GROUP BY o.batch_id ORDER BY count DESC LIMIT 1`;
+const correctedSql = `
+SELECT c.correction_id FROM replay_item i
+  JOIN correction c ON c.event_id = i.event_id AND c.destination = i.destination AND ${correctionOpen('c')}
+WHERE i.batch_id = $1 AND i.state = 'listed' AND i.verdict = 'eligible' LIMIT 1`;

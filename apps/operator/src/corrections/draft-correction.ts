@@ -7,6 +7,7 @@ import { actor, audit } from '../audit/audit.js';
 import { type Refusal, refusals } from '../http/refusal.js';
 import { visibleLead } from '../leads/visible-lead.js';
 import type { Person } from '../people/person.js';
+import { refuseWhileInBatch } from './open-work.js';
 import { correctionHash, type PlannedStep, planCorrection } from './plan-correction.js';
 import { type CorrectionTools, correctionRefusals, writer } from './tools.js';
 
@@ -95,6 +96,7 @@ export async function draftCorrection(tools: CorrectionTools, request: Correctio
   const { event_id, destination, changes, reason: why } = request;
   const { organization, leadRef } = await visibleLead(tools, event_id, person);
   if (leadRef === null || !Object.hasOwn(tools.site.destinations, destination)) throw refusals.notFound();
+  await refuseWhileInBatch(db, { event_id, destination });
   // Before anything is sealed: whether the destination can be corrected at all, by the fields that are named.
   await judge(tools, { event_id, destination }, Object.keys(changes));
   const correctionId = v7();

@@ -58,6 +58,7 @@ describe('a correction', () => {
     ['writes over no lead', 'delivered', { contact: { found: 'found' }, lead: { found: 'found' } }, ['custom'], 'cannot-change'],
     ['writes over no lead that carries the person', 'delivered', { lead: { found: 'found' } }, ['email'], 'cannot-change'],
     ['writes over none that silently succeeded', 'dead', { lead: { state: 'dead', found: 'found' } }, ['email'], 'cannot-change'],
+    ['sends nothing that the destination takes no part of', 'delivered', { contact: { found: 'found' } }, ['message'], 'nothing-to-change'],
     ['makes nothing that may be there', 'dead', { lead: { state: 'dead', doubtful: true } }, ['email'], 'cannot-look-up'],
     ['makes nothing again that was deleted there', 'delivered', { contact: { found: 'absent' } }, ['email'], 'gone-at-destination'],
     ['chooses none of several', 'delivered', { contact: { found: 'several' } }, ['email'], 'several-at-destination'],

@@ -23,6 +23,7 @@ export type Obstacle =
   | 'gone-at-destination'
   | 'cannot-look-up'
   | 'cannot-change'
+  | 'nothing-to-change'
   | 'lookup-failed';
 
 export type Plan = { ok: true; steps: PlannedStep[] } | { ok: false; obstacle: Obstacle; kind?: string };
@@ -47,6 +48,7 @@ export function planCorrection(facts: ReplayFacts, looked: LookedUp | undefined,
     if (typeof step === 'string') return { ok: false, obstacle: step, kind };
     planned.push({ operation_key: operation.operation_key, kind, ...step });
   }
+  if (state === 'delivered' && !planned.some(({ step }) => step === 'change')) return { ok: false, obstacle: 'nothing-to-change' };
   return { ok: true, steps: planned };
 }
 

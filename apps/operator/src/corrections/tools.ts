@@ -52,6 +52,7 @@ const words: Readonly<Record<Obstacle, string>> = {
   'gone-at-destination': 'The destination does not have the record any more: it is not made again by a correction',
   'cannot-look-up': 'It may have been written, and the destination cannot be asked: record evidence first',
   'cannot-change': 'The destination has this record, and only the record of a person can be changed there: change it by hand',
+  'nothing-to-change': 'The destination has everything, and nothing of what changes is written there',
   'lookup-failed': 'The destination could not be asked what it has: try again',
 };
 
@@ -64,6 +65,14 @@ export const correctionRefusals = {
   unchanged: (): Refusal => refusals.conflict('nothing-changes', 'The lead says this already'),
   unknownSource: (): Refusal => refusals.conflict('unknown-source', 'The source of the lead is not configured any more'),
   open: (): Refusal => refusals.conflict('correction-open', 'There is a correction of this lead at this destination that has not ended'),
+  openElsewhere: (correctionId: string): Refusal =>
+    refusals.conflict('correction-open', 'An item of the batch has a correction that has not ended: run the dry run again', {
+      correction_id: correctionId,
+    }),
+  inBatch: (batchId: string): Refusal =>
+    refusals.conflict('item-in-batch', `The delivery is in the batch ${batchId}, which has not ended: wait for its end, or stop it`, {
+      batch_id: batchId,
+    }),
   state: (state: string): Refusal => refusals.conflict('correction-not-a-draft', `The correction is ${state} already`, { state }),
   expired: (): Refusal => refusals.conflict('draft-expired', 'The draft is too old to decide by: make another'),
   selfApproval: (): Refusal => refusals.conflict('self-approval', 'The author of a correction cannot approve it: a second person has to'),

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Database } from '#runtime';
+import { type TestDatabase, testDatabase } from '#testkit';
+import { openReplayRig, personOf, type ReplayRig } from '../../test/replay-rig.js';
+import { openOperatorDatabase } from '../../test/rig.js';
+import { approveBatchRequest } from '../batches/approve-batch.js';
+import { BatchDesk } from '../batches/batch-desk.js';
+import { draftRequest } from '../batches/filter.js';
+import { approveCorrection } from './approve-correction.js';
+import { readCorrection } from './correction-row.js';
+import { draftCorrection } from './draft-correction.js';
+import type { CorrectionTools } from './tools.js';
+
+const [author, approver] = [personOf('author'), personOf('approver')];
+
+let database: TestDatabase;
+let db: Database;
+let rig: ReplayRig;
+let desk: BatchDesk;
+let tools: CorrectionTools;
+beforeAll(async () => {
+  database = await testDatabase('operator_corrections');
+  db = await openOperatorDatabase(database.url);
+  rig = openReplayRig(db);
+});
+afterAll(async () => {
+  await db?.close();
+  await database?.drop();
+});
+beforeEach(async () => {
+  await rig.clear();
+  await rig.sql('DELETE FROM correction');
+  desk = new BatchDesk(rig.tools, () => undefined);
+  tools = {
+    ...rig.tools,
+    owner: { histories: async (names) => (await rig.owner.histories(names)).map((one) => one && { ...one, event: 'bGVhZA==' }) },
+    replays: rig.replays,
+    intake: { byIds: async () => [] } as unknown as CorrectionTools['intake'],
+    revisions: {
+      propose: async () => ({ result: 'proposed', revision: 2, fields: ['message'] }),
+      activate: async () => ({ result: 'active' }),
+      withdraw: async () => undefined,
+    },
+  };
+});
+
+const draft = (event_id: string) =>
+  draftCorrection(tools, { event_id, destination: 'crm', changes: { message: 'ring at nine' }, reason: 'it was cut' }, author);
+const read = (id: string) => readCorrection(db, id, author);
+const approve = async (id: string) => approveCorrection(tools, id, { hash: (await read(id)).hash, person: approver });
+const approved = async (eventId: string) => {
+  const id = await draft(eventId);
+  await approve(id);
+  return id;
+};
+const draftBatch = async () =>
+  (await desk.draft(draftRequest.parse({ filter: { destination: 'crm' }, reason: 'mended', rate_per_s: 500 }), author)).batch_id;
+const approveBatch = (id: string, hash: string) => desk.approve(id, approveBatchRequest.parse({ hash }), approver);
+const refusedAs = (type: string, more: object = {}) =>
+  expect.objectContaining({ problem: expect.objectContaining({ type: `urn:lead-delivery:problem:${type}`, ...more }) });
+
+describe('a lead that is corrected', () => {
+  it('is left out of batches, which name the correction, until that has ended or its draft is too old', async () => {
+    const eventId = await rig.dead();
+    const [before, batch] = [await draftBatch(), await draftBatch()];
+    const { hash } = await desk.check(before, author);
+    const id = await draft(eventId);
+    expect((await desk.check(batch, author)).verdicts).toEqual({ already_in_batch: 1 });
+    const { items } = await desk.items(batch, { after: 0, limit: 1 }, author);
+    expect(items).toMatchObject([{ detail: `correction ${id}` }]);
+    await expect(approveBatch(before, hash)).rejects.toEqual(refusedAs('correction-open', { correction_id: id }));
+    await rig.sql("UPDATE correction SET expires_at = clock_now() - interval '1 second'");
+    expect((await desk.check(batch, author)).verdicts).toEqual({ eligible: 1 });
+  });
+
+  it('is neither drafted nor approved while a batch has it, which the refusal names', async () => {
+    const eventId = await rig.dead();
+    const batch = await draftBatch();
+    const { hash } = await desk.check(batch, author);
+    const early = await draft(eventId);
+    await rig.sql("UPDATE correction SET state = 'expired'");
+    await approveBatch(batch, hash);
+    const refused = refusedAs('item-in-batch', { batch_id: batch });
+    await expect(draft(eventId)).rejects.toEqual(refused);
+    await rig.sql("UPDATE correction SET state = 'draft'");
+    await expect(approve(early)).rejects.toEqual(refused);
+    expect(await read(early)).toMatchObject({ state: 'draft', item_id: null });
+  });
+});
