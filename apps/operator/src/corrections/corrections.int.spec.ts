@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
@@ -9,6 +10,7 @@ import { draftRequest } from '../batches/filter.js';
 import { approveCorrection } from './approve-correction.js';
 import { readCorrection } from './correction-row.js';
 import { draftCorrection } from './draft-correction.js';
+import { runCorrections } from './run-corrections.js';
 import type { CorrectionTools } from './tools.js';
 
 const [author, approver] = [personOf('author'), personOf('approver')];
@@ -85,5 +87,27 @@ describe('a lead that is corrected', () => {
     await rig.sql("UPDATE correction SET state = 'draft'");
     await expect(approve(early)).rejects.toEqual(refused);
     expect(await read(early)).toMatchObject({ state: 'draft', item_id: null });
+  });
+
+  it('is sent although a hundred others wait for their end', async () => {
+    const others = `INSERT INTO correction (correction_id, state, event_id, destination, service, organization, lead_ref, revision, fields, generation,
+      operations, hash, author, reason, created_at, expires_at, approved_at, item_id, not_after)
+      SELECT gen_random_uuid(), 'sent', gen_random_uuid(), 'crm', 'crm-writer', 'demo', 'L-1', 2, '{}', 1, '[]', '', 'a', 'r', clock_now(), clock_now(),
+        clock_now() - interval '1 minute', gen_random_uuid(), clock_now() + interval '1 hour' FROM generate_series(1, 100)`;
+    await rig.sql(others);
+    const id = await approved(await rig.dead());
+    await runCorrections(tools);
+    expect(await read(id)).toMatchObject({ state: 'sent' });
+  });
+
+  it('ends as refused once its owner closed the item that came, and as delivered once it was applied', async () => {
+    const [refused, applied] = [await approved(await rig.dead()), await approved(await rig.dead())];
+    await runCorrections(tools);
+    const { event_id, item_id } = await read(refused);
+    rig.replays.delivery(event_id).closed.add(item_id ?? randomUUID());
+    await rig.deliver();
+    await runCorrections(tools);
+    expect(await read(refused)).toMatchObject({ state: 'failed', code: 'refused' });
+    expect(await read(applied)).toMatchObject({ state: 'done' });
   });
 });

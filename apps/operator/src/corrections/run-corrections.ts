@@ -7,8 +7,10 @@ import { type CorrectionRow, correctionColumns } from './correction-row.js';
 import { repairOf } from './plan-correction.js';
 import { type CorrectionTools, writer } from './tools.js';
 
+/** Each state apart: those that wait for their end are not to keep others from being sent. */
 const openSql = `
-SELECT ${correctionColumns} FROM correction WHERE state IN ('approved', 'sent') ORDER BY approved_at LIMIT 100`;
+(SELECT ${correctionColumns} FROM correction WHERE state = 'approved' ORDER BY approved_at LIMIT 100)
+UNION ALL (SELECT ${correctionColumns} FROM correction WHERE state = 'sent' ORDER BY approved_at LIMIT 100)`;
 const expireSql = `
 UPDATE correction SET state = 'expired', ended_at = clock_now() WHERE state = 'draft' AND expires_at < clock_now() RETURNING correction_id`;
 const purgeSql = `
@@ -87,7 +89,7 @@ async function follow(tools: CorrectionTools, row: CorrectionRow): Promise<void>
   let [item] = await tools.replays.items([name]);
   // Nothing is said to be over before its owner was told so.
   if (item !== undefined && !item.applied && row.overdue) [item] = await tools.replays.close([name]);
-  const ended = item && endOf(item);
+  const ended = item && endOf(item, row.overdue);
   if (ended !== undefined) await end(tools, row, ended);
 }
 
@@ -97,9 +99,13 @@ interface End {
   code?: string;
 }
 
-/** Undefined while it is under way. A delivery that had ended before stays as it was until the item is applied. */
-function endOf({ applied, closed, state, class: failure, code }: ReplayItemState): End | undefined {
-  if (!applied) return closed ? { state: 'expired', code: 'not_applied' } : undefined;
+/**
+ * Undefined while it is under way. A delivery that had ended before stays as it was until the item is applied. `refused`: its owner closed it when it
+ * came, since the delivery was not what had been approved.
+ */
+function endOf({ applied, closed, state, class: failure, code }: ReplayItemState, overdue: boolean): End | undefined {
+  if (!applied && closed) return overdue ? { state: 'expired', code: 'not_applied' } : { state: 'failed', code: 'refused' };
+  if (!applied) return undefined;
   if (state === 'delivered') return { state: 'done' };
   const over = state === 'dead' || state === 'expired' || state === 'discarded' || state === 'erased';
   return over ? { state: 'failed', class: failure, code: code ?? state } : undefined;
