@@ -13,6 +13,7 @@ import type { Submission } from '../submission/normalise.js';
 import { readVault } from '../vault/read-vault.js';
 import { rewrapPage } from '../vault/rewrap-page.js';
 import { serveErasure } from './erase-routes.js';
+import { findSubject } from './find-subject.js';
 
 /** Real servers on a busy machine. */
 jest.setTimeout(60_000);
@@ -162,6 +163,33 @@ describe('what belongs to a person', () => {
     expect(ids(await find({ kind: 'event_id', value: refused, organizations: ['other'] }))).toEqual([]);
     expect(ids(await find({ kind: 'event_id', value: refused }))).toEqual([refused]);
     await expect(writer.post('/internal/v1/leads:erase', { event_ids: [eventId] })).rejects.toMatchObject({ status: 403 });
+  });
+});
+
+describe('to find a person', () => {
+  it('reads the vault, keys and refusals by their indexes alone, however many there are', async () => {
+    const { eventId, leadRef } = await accept();
+    await root.query(`insert into vault select 'L-' || n, 1, 'k1', '', '', now() + make_interval(mins => n * 10), null,
+      case when n % 3 > 0 then n end, case when n % 2 > 0 then n end from generate_series(1, 50000) n`);
+    await root.query(`insert into intake_key select 'demo', 'website', 'ref' || n, gen_random_uuid(), 'f',
+      now() - interval '400 days' + make_interval(mins => n * 10), 'L-' || n from generate_series(1, 50000) n`);
+    await root.query(`insert into rejected (rejected_id, organization, source, class, code, errors, topic, partition, record_offset, record_at,
+      key_id, wrapped_key, sealed, rejected_at, delete_after, email_key, phone_key)
+      select gen_random_uuid(), 'demo', 'website', 'invalid', 'x', '[]', 'leads', 0, n, now(), 'k1', '', 's', now(), now() + interval '40 days', n, n
+      from generate_series(1, 50000) n`);
+    for (const table of ['vault', 'intake_key', 'rejected']) await root.query(`vacuum analyze ${table}`);
+    const scans: Record<string, string[]> = {};
+    const explained = {
+      async sql(name: string, text: string, values: unknown[]) {
+        const { rows } = await root.query(`explain ${text}`, values);
+        const plan = rows.map((row) => String(row['QUERY PLAN']));
+        scans[name] = plan.filter((line) => /Seq Scan on (vault|intake_key|rejected)/.test(line));
+        return db.sql(name, text, values);
+      },
+    };
+    const found = await findSubject({ ...tools, db: explained as never }, { kind: 'email', value: 'ada@example.test' });
+    expect(found.leads).toMatchObject([{ event_id: eventId, lead_ref: leadRef, whole_person: true }]);
+    expect(scans).toMatchObject({ 'intake.subject_by_keys': [], 'intake.subject_person': [] });
   });
 });
 

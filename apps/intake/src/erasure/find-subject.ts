@@ -33,24 +33,29 @@ select rejected_id, null, organization, source from rejected
 where rejected_id = $2::uuid and organization is not null and source is not null and ${scoped}`;
 
 /**
- * By what the vault keeps, for as long as it keeps it; the key of the lead was made at the same moment, 400 days before the vault row goes. A
- * corrected revision has its own addresses: one that matches is enough.
+ * By what the vault keeps, for as long as it keeps it; the key of the lead was made at the same moment, 400 days before the vault row goes. Keys are
+ * not indexed by lead: each is looked for at its own moment, and `offset 0` keeps that from becoming one scan of all of them. A corrected revision
+ * has its own addresses: one that matches is enough.
  */
 const byKeysSql = `
 with asked as materialized (
   select * from unnest($2::text[], $3::text[], $4::bigint[]) as asked(kind, organization, key)
 ), kept as materialized (
-  select lead_ref, delete_after from vault where email_key = any ($5::bigint[]) or phone_key = any ($6::bigint[])
+  select distinct lead_ref, delete_after from vault where email_key = any ($5::bigint[]) or phone_key = any ($6::bigint[])
 )
-select k.event_id, k.lead_ref, k.organization, k.source from intake_key k
-where k.lead_ref in (select lead_ref from kept)
-  and exists (select from kept where kept.lead_ref = k.lead_ref
-    and k.accepted_at between kept.delete_after - interval '400 days 1 second' and kept.delete_after - interval '399 days 86399 seconds')
-  and k.organization in (select organization from asked) and ${scoped}
+select k.event_id, k.lead_ref, k.organization, k.source from kept cross join lateral (
+  select event_id, lead_ref, organization, source from intake_key
+  where lead_ref = kept.lead_ref
+    and accepted_at between kept.delete_after - interval '400 days 1 second' and kept.delete_after - interval '399 days 86399 seconds'
+  offset 0
+) k
+where k.organization in (select organization from asked) and ($1::text[] is null or k.organization = any ($1::text[]))
 union
-select r.rejected_id, null, r.organization, r.source from rejected r join asked on r.organization = asked.organization
-  and asked.key = case asked.kind when 'email' then r.email_key else r.phone_key end
-where r.event_id is null and r.source is not null and ($1::text[] is null or r.organization = any ($1::text[]))
+select r.rejected_id, null, r.organization, r.source from rejected r
+where (r.email_key = any ($5::bigint[]) or r.phone_key = any ($6::bigint[])) and r.event_id is null and r.source is not null
+  and exists (select from asked where asked.organization = r.organization
+    and asked.key = case asked.kind when 'email' then r.email_key else r.phone_key end)
+  and ($1::text[] is null or r.organization = any ($1::text[]))
 order by event_id limit ${mostLeads + 1}`;
 
 /** Everything of one person, or one lead alone. The address itself is hashed at once and stands nowhere. Throws DatabaseUnavailable. */

@@ -27,10 +27,10 @@ with own as materialized (
     left join lead l on l.event_id = asked.event_id
 )
 select own.event_id, own.person_key, not exists (
-  select from vault v where v.revision = 1 and not v.lead_ref = any ($2::text[])
-    and case when own.email_key is not null then v.email_key = own.email_key
-      else own.phone_key is not null and v.phone_key = own.phone_key and v.email_key is null end
-) as whole_person
+  select from vault v where v.email_key = own.email_key and v.revision = 1 and not v.lead_ref = any ($2::text[])
+) and (own.email_key is not null or not exists (
+  select from vault v where v.phone_key = own.phone_key and v.email_key is null and v.revision = 1 and not v.lead_ref = any ($2::text[])
+)) as whole_person
 from own`;
 
 interface Person {
