@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { LookedUp, ReplayFacts } from '#delivery';
 import { correctionHash, type Plan, planCorrection, repairOf } from './plan-correction.js';
 
-type Known = { state?: string; found?: 'found' | 'absent' | 'several' | 'unknown'; doubtful?: boolean; ref?: string };
+type Known = { state?: string; found?: 'found' | 'absent' | 'several' | 'unknown'; doubtful?: boolean; unsettled?: true; ref?: string };
 
 function asked(state: string, operations: Record<string, Known>): { facts: ReplayFacts; looked: LookedUp } {
   const entries = Object.entries(operations);
@@ -13,8 +13,8 @@ function asked(state: string, operations: Record<string, Known>): { facts: Repla
     state,
     deadline_at: '',
     generation: 1,
-    operations: entries.map(([kind, { state: own = 'succeeded', doubtful, ref }]) => {
-      return { operation_key: `e:crm:${kind}`, kind, state: own, ref, ...(doubtful && { doubtful_since: 'then' }) };
+    operations: entries.map(([kind, { state: own = 'succeeded', doubtful, unsettled, ref }]) => {
+      return { operation_key: `e:crm:${kind}`, kind, state: own, ref, ...(doubtful && { doubtful_since: 'then', unsettled }) };
     }),
     lookup: entries.filter(([, { found }]) => found !== undefined).map(([kind]) => kind),
   } as ReplayFacts;
@@ -52,6 +52,13 @@ describe('a correction', () => {
       { contact: { found: 'found' }, lead: { state: 'dead', found: 'absent', doubtful: true } },
       ['message'],
       ['contact keep contact-1', 'lead create -'],
+    ],
+    [
+      'takes no lookup for a proof that comes too soon after a doubtful call',
+      'dead',
+      { lead: { state: 'dead', found: 'absent', doubtful: true, unsettled: true } },
+      ['message'],
+      'lookup-failed',
     ],
     ['makes what was never sent, without a lookup', 'expired', { lead: { state: 'expired' } }, ['email'], ['lead create -']],
     ['trusts a reference that cannot be looked up', 'delivered', { contact: { ref: 'C-9' } }, ['phone'], ['contact change C-9']],

@@ -55,7 +55,7 @@ export function planCorrection(facts: ReplayFacts, looked: LookedUp | undefined,
 type Known = Pick<PlannedStep, 'step' | 'found' | 'ref'>;
 
 function stepOf(
-  { operation_key, kind, state, ref, doubtful_since }: ReplayFactsOperation,
+  { operation_key, kind, state, ref, doubtful_since, unsettled }: ReplayFactsOperation,
   { looked, changes, canLookUp }: { looked: LookedUp | undefined; changes: boolean; canLookUp: boolean },
 ): Known | Obstacle {
   const answer = canLookUp ? looked?.operations.find((one) => one.operation_key === operation_key) : undefined;
@@ -64,6 +64,8 @@ function stepOf(
   const succeeded = state === 'succeeded';
   if (succeeded && answer?.result === 'absent') return 'gone-at-destination';
   if (!succeeded && answer === undefined && doubtful_since !== undefined) return 'cannot-look-up';
+  // A search that lags finds nothing yet of a call that went through: making it again would bring a second record.
+  if (answer?.result === 'absent' && unsettled) return 'lookup-failed';
   if (!succeeded && answer?.result !== 'found') return { step: 'create', found: false };
   if (changes && kind !== contactKind) return 'cannot-change';
   return { step: changes ? 'change' : 'keep', found: !succeeded, ref: answer?.ref ?? ref };

@@ -53,7 +53,8 @@ const words: Readonly<Record<Obstacle, string>> = {
   'cannot-look-up': 'It may have been written, and the destination cannot be asked: record evidence first',
   'cannot-change': 'The destination has this record, and only the record of a person can be changed there: change it by hand',
   'nothing-to-change': 'The destination has everything, and nothing of what changes is written there',
-  'lookup-failed': 'The destination could not be asked what it has: try again',
+  'lookup-failed':
+    'The destination could not be asked what it has, or a call is too recent for its search to prove anything: try again in a minute',
 };
 
 export const correctionRefusals = {

@@ -21,6 +21,11 @@ export interface ReplayFactsOperation {
   mapping_version?: number;
   /** ISO 8601: the first call that may have been executed at the destination although it did not succeed here; absent: there is none. */
   doubtful_since?: string;
+  /**
+   * The last such call is so recent that the destination may still be at work on it, or its search may not find yet what came of it: a lookup that finds
+   * nothing proves nothing. Absent: it does.
+   */
+  unsettled?: true;
 }
 
 /** What a dry run needs to know of one delivery, from its own service. */
@@ -56,11 +61,11 @@ interface FactsRow {
   code: string | null;
   deadline_at: Date;
   generation: number;
-  operations: (Omit<ReplayFactsOperation, 'ref' | 'request_hash' | 'mapping_version' | 'doubtful_since'> & {
+  operations: (Omit<ReplayFactsOperation, 'ref' | 'request_hash' | 'mapping_version' | 'doubtful_since' | 'unsettled'> & {
     ref: string | null;
     request_hash: string | null;
     mapping_version: number | null;
-    doubtful_since: string | null;
+    doubtful: { since: string; last_age_ms: number } | null;
   })[];
 }
 
@@ -68,9 +73,10 @@ interface FactsRow {
 const factsSql = `
 SELECT i.event_id, i.destination, d.lead_ref, d.state, d.class, d.code, d.deadline_at, d.generation, coalesce((
     SELECT json_agg(json_build_object('operation_key', o.operation_key, 'kind', o.kind, 'state', o.state, 'ref', o.destination_ref,
-      'request_hash', o.request_hash, 'mapping_version', o.mapping_version, 'doubtful_since', CASE WHEN o.state <> 'succeeded' THEN (
-        SELECT min(a.started_at) FROM attempt a WHERE a.operation_key = o.operation_key
-          AND a.outcome IN ('uncertain', 'transient', 'lease_expired') AND a.status IS DISTINCT FROM 429
+      'request_hash', o.request_hash, 'mapping_version', o.mapping_version, 'doubtful', CASE WHEN o.state <> 'succeeded' THEN (
+        SELECT json_build_object('since', min(a.started_at), 'last_age_ms', extract(epoch FROM clock_now() - max(a.started_at)) * 1000)
+        FROM attempt a WHERE a.operation_key = o.operation_key
+          AND a.outcome IN ('uncertain', 'transient', 'lease_expired') AND a.status IS DISTINCT FROM 429 HAVING count(*) > 0
       ) END) ORDER BY k.position)
     FROM unnest(d.operation_keys) WITH ORDINALITY AS k(operation_key, position) JOIN operation o USING (operation_key)
   ), '[]'::json) AS operations
@@ -80,7 +86,7 @@ ORDER BY i.position`;
 
 export interface ReplayFactsOptions {
   db: Sql;
-  target(destination: string): Pick<SweptTarget, 'canLookUp' | 'mappingVersion'> | undefined;
+  target(destination: string): Pick<SweptTarget, 'canLookUp' | 'mappingVersion' | 'timeoutMs' | 'verification'> | undefined;
 }
 
 /** Handler of POST /internal/v1/replay-items:facts. */
@@ -95,12 +101,13 @@ export function replayFactsRoute({ db, target }: ReplayFactsOptions): (body: Rep
 function toFacts(row: FactsRow, target: ReturnType<ReplayFactsOptions['target']>): ReplayFacts | null {
   const { event_id, destination, lead_ref, state, generation } = row;
   if (lead_ref === null) return null;
-  const operations = row.operations.map(({ ref, request_hash, mapping_version, doubtful_since, ...operation }) => ({
+  const operations = row.operations.map(({ ref, request_hash, mapping_version, doubtful, ...operation }) => ({
     ...operation,
     ref: ref ?? undefined,
     request_hash: request_hash ?? undefined,
     mapping_version: mapping_version ?? undefined,
-    doubtful_since: doubtful_since === null ? undefined : new Date(doubtful_since).toISOString(),
+    doubtful_since: doubtful === null ? undefined : new Date(doubtful.since).toISOString(),
+    ...(doubtful !== null && doubtful.last_age_ms < settledAfterMs(target) && { unsettled: true as const }),
   }));
   return {
     event_id,
@@ -115,4 +122,11 @@ function toFacts(row: FactsRow, target: ReturnType<ReplayFactsOptions['target']>
     mapping_version: target?.mappingVersion,
     lookup: operations.map(({ kind }) => kind).filter((kind) => target?.canLookUp(kind) === true),
   };
+}
+
+/** From the beginning of a call on. */
+function settledAfterMs(target: ReturnType<ReplayFactsOptions['target']>): number {
+  if (target === undefined) return Number.POSITIVE_INFINITY;
+  const { maxExecutionMs, searchLagMs } = target.verification;
+  return target.timeoutMs + maxExecutionMs + searchLagMs;
 }

@@ -100,6 +100,22 @@ describe('what a service tells of approved items', () => {
     ]);
   });
 
+  it('says for how long a lookup that finds nothing proves nothing: until search and limits of the last doubtful call have passed', async () => {
+    const event = await dead();
+    const key = operationKey(event, 'rig', 'lead');
+    const attempt = `INSERT INTO attempt (operation_key, attempt_id, late, number, started_at, outcome)
+      VALUES ($1, gen_random_uuid(), false, $2, clock_now() - $3::int * interval '1 millisecond', 'transient')`;
+    const facts = replayFactsRoute({ db: rig.db, target: () => sweptTarget() });
+    const unsettled = async () => (await facts({ items: [{ event_id: event, destination: 'rig' }] })).items[0]?.operations[0]?.unsettled;
+    await rig.db.sql('spec.old', attempt, [key, 1, 60_000]);
+    expect(await unsettled()).toBeUndefined();
+    // Limits of the rig's target: 2 s for a call, 2 s to work on after that, 1 s of search lag.
+    await rig.db.sql('spec.new', attempt, [key, 2, 2_000]);
+    expect(await unsettled()).toBe(true);
+    await rig.advance(3_500);
+    expect(await unsettled()).toBeUndefined();
+  });
+
   describe('lookups', () => {
     const lookup = (answer: () => Promise<LookupResult>) =>
       lookupRoute({
