@@ -47,7 +47,7 @@ export interface Approver {
 
 /**
  * Approves the eligible items of a batch, and reserves them: from now on they are in no other batch. Bound to the hash, by another person than
- * the author or by the policy for one person alone, for a time. Throws a refusal for each way in which that is not so.
+ * the author and who edited it last, or by the policy for one person alone, for a time. Throws a refusal for each way in which that is not so.
  */
 export async function approveBatch(
   tools: BatchTools,
@@ -136,7 +136,7 @@ function refuse({ site }: BatchTools, { batch, request, approver }: ToApprove, e
     const allowed = site.operator.policies.singleOperator;
     if (allowed === undefined) throw batchRefusals.policyOff();
     if (eligible > allowed.max) throw batchRefusals.policyTooLarge(allowed.max, eligible);
-  } else if (approver.person.subject === batch.author) throw batchRefusals.selfApproval();
+  } else if (approver.person.subject === batch.author || approver.person.subject === batch.edited_by) throw batchRefusals.selfApproval();
   if (batch.checked_at === null || batch.now.getTime() - batch.checked_at.getTime() > checkValidMs) throw batchRefusals.dryRunExpired();
   if (eligible === 0) throw batchRefusals.nothingEligible();
 }

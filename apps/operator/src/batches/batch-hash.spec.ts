@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { batchHash, type HashedItem } from './batch-hash.js';
 
-const caps = { max: 10, rate_per_s: 20, concurrency: 50, max_duration_ms: 1_000, new_deadline_ms: 2_000 };
+const caps = { max: 10, rate_per_s: 20, concurrency: 50, max_duration_ms: 1_000, new_deadline_ms: 2_000, canary: 10, reason: 'mended' };
 const item: fc.Arbitrary<HashedItem> = fc.record({
   event_id: fc.uuid(),
   destination: fc.constantFrom('crm', 'marketing', 'a "quoted", one'),

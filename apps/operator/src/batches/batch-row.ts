@@ -11,6 +11,8 @@ export interface BatchRow {
   state: BatchState;
   paused_from: BatchState | null;
   author: string;
+  /** Who changed it last; null: nobody since it was drafted. */
+  edited_by: string | null;
   approver: string | null;
   approved_by: string | null;
   policy: string;
@@ -48,8 +50,8 @@ export interface BatchRow {
   now: Date;
 }
 
-export const batchColumns = `b.batch_id, b.state, b.paused_from, b.author, b.approver, b.approved_by, b.policy, b.reason, b.selection, b.hash,
-  b.organizations, b.items, b.maximum, b.rate_per_s, b.concurrency, b.max_duration_ms, b.new_deadline_ms, b.canary_wanted, b.canary_size,
+export const batchColumns = `b.batch_id, b.state, b.paused_from, b.author, b.edited_by, b.approver, b.approved_by, b.policy, b.reason, b.selection,
+  b.hash, b.organizations, b.items, b.maximum, b.rate_per_s, b.concurrency, b.max_duration_ms, b.new_deadline_ms, b.canary_wanted, b.canary_size,
   b.canary_lookups, b.canary_vouched_by, b.created_at, b.checked_at, b.approved_at, b.approval_expires_at, b.began_at, b.running_at, b.not_after,
   b.deadline_at, b.ended_at, b.ended_by, b.why, b.why_detail, b.lease_owner, coalesce(b.lease_until > clock_now(), false) AS leased,
   clock_now() AS now`;
@@ -86,6 +88,8 @@ export function capsOf(batch: BatchRow): BatchCaps {
     concurrency: batch.concurrency,
     max_duration_ms: Number(batch.max_duration_ms),
     new_deadline_ms: Number(batch.new_deadline_ms),
+    canary: batch.canary_wanted,
+    reason: batch.reason,
   };
 }
 

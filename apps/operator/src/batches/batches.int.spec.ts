@@ -251,6 +251,19 @@ describe('an approval', () => {
     expect((await report(batch_id)).state).toBe('draft');
   });
 
+  it('is refused to whoever edited the batch last, as to its author, and bound to canary and reason', async () => {
+    await many(2);
+    const { batch_id, hash } = await draft();
+    const hashes = [hash];
+    for (const edit of [{ canary: 11 }, { reason: 'mended again' }])
+      hashes.push((await desk.edit(batch_id, editRequest.parse(edit), approver)).hash);
+    expect(new Set(hashes).size).toBe(3);
+    const checked = await desk.check(batch_id, author);
+    for (const person of [author, approver])
+      await expect(approve(batch_id, checked.hash, {}, person)).rejects.toEqual(refusedAs('self-approval'));
+    expect(await approve(batch_id, checked.hash, {}, personOf('third'))).toMatchObject({ approver: 'third', approved: 2 });
+  });
+
   it('is refused to the author, also under another token, and without a dry run', async () => {
     await many(1);
     const { batch_id, hash } = await draft();

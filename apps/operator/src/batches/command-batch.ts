@@ -68,8 +68,8 @@ export interface Edited {
 }
 
 const capsSql = `
-UPDATE replay_batch SET rate_per_s = $2, concurrency = $3, max_duration_ms = $4, new_deadline_ms = $5, canary_wanted = coalesce($6, canary_wanted),
-  reason = coalesce($7, reason), hash = $8, items = $9, approver = NULL, approved_by = NULL, approved_at = NULL, approval_expires_at = NULL,
+UPDATE replay_batch SET rate_per_s = $2, concurrency = $3, max_duration_ms = $4, new_deadline_ms = $5, canary_wanted = $6,
+  reason = $7, hash = $8, items = $9, edited_by = $10, approver = NULL, approved_by = NULL, approved_at = NULL, approval_expires_at = NULL,
   not_after = NULL, deadline_at = NULL, canary_size = 0
 WHERE batch_id = $1`;
 /** Nothing of it has been sent yet; what was reserved is free again. */
@@ -78,14 +78,17 @@ UPDATE replay_item SET state = 'listed', canary = false, closed_at = NULL, verdi
 const excludeSql = 'DELETE FROM replay_item WHERE batch_id = $1 AND event_id = ANY ($2::uuid[])';
 const hashedSql = 'SELECT event_id, destination, mapping_version, request_hash, generation FROM replay_item WHERE batch_id = $1';
 
-/** Changes caps or list of a batch that has not begun. It is a draft again with another hash: dry run and approval are void. */
+/**
+ * Changes caps, reason or list of a batch that has not begun. It is a draft again with another hash: dry run and approval are void, and whoever
+ * changed it approves it no more than its author does.
+ */
 export async function editBatch({ db }: BatchTools, request: EditRequest, { batchId, person }: Given): Promise<Edited> {
   return db.transaction(async (tx) => {
     const batch = await lockBatch(tx, batchId, person);
     const state = await changeState(tx, batch, { event: 'edit' });
     await tx.sql('operator.relist_items', relistSql, [batchId]);
     if (request.exclude_event_ids) await tx.sql('operator.exclude_items', excludeSql, [batchId, request.exclude_event_ids]);
-    const edited = await writeEdit(tx, batch, request);
+    const edited = await writeEdit(tx, batch, { request, editor: person.subject });
     const { exclude_event_ids, ...caps } = request;
     const subject = { batch_id: batchId, ...caps, excluded: exclude_event_ids?.length ?? 0, was: batch.state, hash: edited.hash };
     await audit(tx, { ...actor(person), action: 'batch.edit', subject });
@@ -93,7 +96,12 @@ export async function editBatch({ db }: BatchTools, request: EditRequest, { batc
   });
 }
 
-async function writeEdit(tx: Tx, batch: BatchRow, request: EditRequest): Promise<{ hash: string; items: number }> {
+interface ToWrite {
+  request: EditRequest;
+  editor: string;
+}
+
+async function writeEdit(tx: Tx, batch: BatchRow, { request, editor }: ToWrite): Promise<{ hash: string; items: number }> {
   const items = await tx.sql<HashedItem>('operator.hashed_items', hashedSql, [batch.batch_id]);
   if (items.length === 0) throw batchRefusals.nothingSelected();
   const before = capsOf(batch);
@@ -104,9 +112,11 @@ async function writeEdit(tx: Tx, batch: BatchRow, request: EditRequest): Promise
     concurrency: request.concurrency ?? before.concurrency,
     max_duration_ms: Math.min(request.max_duration ?? before.max_duration_ms, new_deadline_ms),
     new_deadline_ms,
+    canary: request.canary ?? before.canary,
+    reason: request.reason ?? before.reason,
   };
   const hash = batchHash(items, caps);
-  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, request.canary ?? null];
-  await tx.sql('operator.edit_batch', capsSql, [batch.batch_id, ...limits, request.reason ?? null, hash, items.length]);
+  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, caps.canary, caps.reason];
+  await tx.sql('operator.edit_batch', capsSql, [batch.batch_id, ...limits, hash, items.length, editor]);
   return { hash, items: items.length };
 }

@@ -75,7 +75,7 @@ export async function draftBatch(tools: BatchTools, request: DraftRequest, perso
   const caps = capsOf(request);
   const draft: Draft = { batch_id: v7(), state: 'draft', hash: batchHash(listed.map(hashed), caps), items: listed.length };
   await db.transaction(async (tx) => {
-    await insertDraft(tx, { draft, request, filter, caps, listed, author: person.subject });
+    await insertDraft(tx, { draft, filter, caps, listed, author: person.subject });
     const subject = { batch_id: draft.batch_id, hash: draft.hash, items: draft.items, filter: named(filter), reason: request.reason };
     await audit(tx, { ...actor(person), action: 'batch.draft', organization: onlyOf(listed), subject });
   });
@@ -89,13 +89,15 @@ function filterOf({ select, filter, destination }: DraftRequest): Filter {
 }
 
 /** A deadline before the batch may end would let its last items expire on their way. */
-function capsOf({ max, rate_per_s, concurrency, max_duration, new_deadline }: DraftRequest): BatchCaps {
+function capsOf({ max, rate_per_s, concurrency, max_duration, new_deadline, canary, reason }: DraftRequest): BatchCaps {
   return {
     max,
     rate_per_s,
     concurrency,
     new_deadline_ms: new_deadline,
     max_duration_ms: Math.min(max_duration ?? new_deadline, new_deadline),
+    canary: canary ?? null,
+    reason,
   };
 }
 
@@ -121,17 +123,16 @@ function named({ event_ids, ...filter }: Filter): object {
 
 interface ToInsert {
   draft: Draft;
-  request: DraftRequest;
   filter: Filter;
   caps: BatchCaps;
   listed: readonly Listed[];
   author: string;
 }
 
-async function insertDraft(tx: Tx, { draft, request, filter, caps, listed, author }: ToInsert): Promise<void> {
+async function insertDraft(tx: Tx, { draft, filter, caps, listed, author }: ToInsert): Promise<void> {
   const { batch_id, hash, items } = draft;
-  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, request.canary ?? null];
-  const about = [batch_id, author, request.reason, JSON.stringify(filter), caps.max, hash, organizationsOf(listed), items];
+  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, caps.canary];
+  const about = [batch_id, author, caps.reason, JSON.stringify(filter), caps.max, hash, organizationsOf(listed), items];
   await tx.sql('operator.insert_draft', batchSql, [...about, ...limits]);
   for (const page of pagesOf(listed, insertPage))
     await tx.sql('operator.insert_items', itemsSql, [...columnValues(columns, page), batch_id]);

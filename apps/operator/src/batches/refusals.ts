@@ -16,7 +16,8 @@ export const batchRefusals = {
   state: (refusal: BatchRefusal, state: string): Refusal => refusals.conflict(typeOf(refusal), words[refusal], { state }),
   staleHash: (hash: string): Refusal =>
     refusals.conflict('stale-hash', 'The batch is another than the one you looked at: look again', { hash }),
-  selfApproval: (): Refusal => refusals.conflict('self-approval', 'The author of a batch cannot approve it: a second person has to'),
+  selfApproval: (): Refusal =>
+    refusals.conflict('self-approval', 'Whoever made a batch or edited it last cannot approve it: a second person has to'),
   dryRunExpired: (): Refusal => refusals.conflict('dry-run-expired', 'The dry run is too old to decide by: run it again'),
   approvalExpired: (): Refusal => refusals.conflict('approval-expired', 'The approval has expired: make a new batch'),
   nothingEligible: (): Refusal => refusals.conflict('nothing-eligible', 'No item of the batch may be tried again'),

@@ -12,6 +12,7 @@ ALTER TABLE replay_batch
   ALTER COLUMN approver DROP NOT NULL, ALTER COLUMN approved_by DROP NOT NULL, ALTER COLUMN approved_at DROP NOT NULL,
   ALTER COLUMN not_after DROP NOT NULL, ALTER COLUMN deadline_at DROP NOT NULL,
   ADD COLUMN author text NOT NULL DEFAULT '',
+  ADD COLUMN edited_by text,
   ADD COLUMN policy text NOT NULL DEFAULT 'second_person',
   ADD COLUMN hash text NOT NULL DEFAULT '',
   ADD COLUMN organizations text[] NOT NULL DEFAULT '{}',
