@@ -246,6 +246,11 @@ describe('the list of entries', () => {
     expect(await about({ limit: 200, after: first.next })).toEqual(['b-4', 'b-3', 'b-2', 'b-1']);
   });
 
+  it.each(['9999999999999999999', '0', '-1', 'b-1'])('takes no %s for an id of an entry', async (after) => {
+    expect(auditQuery.safeParse({ after }).success).toBe(false);
+    expect(await about({ after: '999999999999999999' })).toEqual([]);
+  });
+
   it('finds by action, by person and by whatever id an entry is about', async () => {
     await notes(3);
     await audit(db, { caller: 'leadctl', person: 'eve', action: 'lead.reveal', subject: { event_ids: ['e-1', 'e-2'], n: 1 } });

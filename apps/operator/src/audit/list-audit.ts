@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Sql } from '#runtime';
 import { organizationsValue, type Person } from '../people/person.js';
 
-const id = z.string().regex(/^[1-9][0-9]{0,18}$/);
+/** Fewer digits than the database counts to. */
+const id = z.string().regex(/^[1-9][0-9]{0,17}$/);
 
 export const auditQuery = z.strictObject({
   action: z.string().min(1).max(100).optional(),
