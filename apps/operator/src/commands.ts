@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type CommandAnswer, commandRequest } from '#delivery';
 import type { Sql } from '#runtime';
-import { audit } from './audit/audit.js';
+import { type AuditEntry, audit } from './audit/audit.js';
 import { notFound, type OwnerApi } from './owners/owner-api.js';
 
 export const sendRequest = z.strictObject({ service: z.enum(['crm-writer', 'notifier']).default('crm-writer'), command: commandRequest });
@@ -18,10 +18,10 @@ export interface CommandTools {
 export async function sendCommand(
   { db, owners }: CommandTools,
   { service, command }: z.infer<typeof sendRequest>,
-  caller: string,
+  from: Pick<AuditEntry, 'caller' | 'organization'>,
 ): Promise<CommandAnswer> {
   const owner = owners.get(service) ?? notFound(service);
-  const entry = { caller, person: command.by, action: `delivery.${command.command}` };
+  const entry = { ...from, person: command.by, action: `delivery.${command.command}` };
   await audit(db, { ...entry, subject: { service, ...command } });
   const answer = await owner.command(command);
   await audit(db, { ...entry, action: `${entry.action}.answer`, subject: { service, destination: command.destination, ...answer } });

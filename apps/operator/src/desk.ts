@@ -31,7 +31,7 @@ class Desk {
   }
 
   send(request: z.infer<typeof sendRequest>, caller: string): Promise<CommandAnswer> {
-    return sendCommand(this.tools, request, caller);
+    return sendCommand(this.tools, request, { caller });
   }
 
   async destinations(): Promise<DestinationsAnswer> {

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { DeliveryState } from '#contracts';
 import { commandReason as reason } from './reason-text.js';
 
-const by = z.string().min(1).max(64);
+/** Subject of a person, as long as an identity provider may make it. */
+const by = z.string().min(1).max(200);
 
 /** Names of a delivery and of an operation, as the product makes them: they stand in the audit before anybody has looked them up. */
 const name = /^[\w.:~/-]+$/;

@@ -469,6 +469,9 @@ describe('an open letter', () => {
       { dismissed: false, outcome: 'delivery_decides', delivery_state: 'dead' },
       { dismissed: true, outcome: 'row_gone', reason: 'handed over' },
     ]);
+    const about = `SELECT organization FROM audit WHERE action = 'dead_letter.dismiss' AND subject->>'dead_letter_id' = $1`;
+    const noted = [{ organization: lead.organization }, { organization: lead.organization }];
+    expect(await db.sql('spec.organization', about, [await idOf(lead)])).toEqual(noted);
   });
 
   it.each([

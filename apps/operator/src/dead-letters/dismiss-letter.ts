@@ -8,7 +8,7 @@ import { missingFromSite } from './sources.js';
 
 export const dismissRequest = z.strictObject({
   dead_letter_id: z.uuid(),
-  by: z.string().trim().min(1).max(100),
+  by: z.string().trim().min(1).max(200),
   reason: reasonText.min(1),
 });
 export type DismissRequest = z.infer<typeof dismissRequest>;
@@ -31,12 +31,13 @@ interface Row {
   service: OwningService;
   event_id: string | null;
   destination: string | null;
+  organization: string | null;
   alone: boolean;
 }
 
 /** `alone`: a refused lead, a lead without a route, an unreadable record, a lead without an owner that was told nevertheless. */
 const readSql = `
-SELECT state, service, event_id, destination,
+SELECT state, service, event_id, destination, organization,
   service = 'intake' OR event_id IS NULL OR destination IS NULL OR event IS NULL OR class = 'unknown_owner' AS alone
 FROM dead_letter WHERE dead_letter_id = $1`;
 
@@ -50,11 +51,12 @@ RETURNING dead_letter_id`;
  */
 export async function dismissLetter(tools: DismissTools, request: DismissRequest, caller: string): Promise<DismissAnswer> {
   const { dead_letter_id, by, reason } = request;
-  const { outcome, state } = await judge(tools, dead_letter_id);
+  const [letter] = await tools.db.sql<Row>('operator.letter_to_dismiss', readSql, [dead_letter_id]);
+  const { outcome, state } = await judge(tools, letter);
   return tools.db.transaction(async (tx) => {
     const answer = await close(tx, dead_letter_id, outcome);
     const subject = { dead_letter_id, reason, ...answer, ...(state !== undefined && { delivery_state: state }) };
-    await audit(tx, { caller, person: by, action: 'dead_letter.dismiss', subject });
+    await audit(tx, { caller, person: by, action: 'dead_letter.dismiss', organization: letter?.organization, subject });
     return answer;
   });
 }
@@ -71,10 +73,9 @@ const isClosed = (outcome: DismissAnswer['outcome']): outcome is Closed =>
 
 /** What may be done about the letter, and the state that its delivery has at its owner, where that was asked. */
 async function judge(
-  { db, owners, site }: DismissTools,
-  id: string,
+  { owners, site }: DismissTools,
+  letter: Row | undefined,
 ): Promise<{ outcome: DismissAnswer['outcome']; state?: DeliveryStateItem['state'] }> {
-  const [letter] = await db.sql<Row>('operator.letter_to_dismiss', readSql, [id]);
   if (letter === undefined) return { outcome: 'unknown_letter' };
   if (letter.state !== 'open') return { outcome: 'closed_before' };
   const { service, event_id, destination } = letter;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { commandRequest } from '#delivery';
 import { type Database, type DestinationConfig, InternalUnavailable, type Site } from '#runtime';
 import type { OwnerApi } from '../owners/owner-api.js';
 import { permissions } from '../people/permissions.js';
@@ -155,8 +156,18 @@ describe('holding', () => {
     expect(await hold('acme-crm', personOf(['acme']))).toEqual({ applied: true });
     expect(commands).toEqual([{ command: 'hold', destination: 'acme-crm', by: 'olga', reason: 'their change' }]);
     expect(audited).toMatchObject([
-      { person: 'olga', action: 'delivery.hold' },
-      { person: 'olga', action: 'delivery.hold.answer' },
+      { person: 'olga', action: 'delivery.hold', organization: 'acme' },
+      { person: 'olga', action: 'delivery.hold.answer', organization: 'acme' },
+    ]);
+  });
+
+  it('names the person whole, and no organization where several use the destination', async () => {
+    const subject = `https://sign-in.example.test/${'u'.repeat(170)}`;
+    await hold('shared', personOf('*', subject));
+    expect(commandRequest.parse(commands[0])).toMatchObject({ by: subject });
+    expect(audited).toMatchObject([
+      { person: subject, organization: null },
+      { person: subject, organization: null },
     ]);
   });
 

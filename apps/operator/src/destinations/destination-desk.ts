@@ -66,8 +66,10 @@ export class DestinationDesk {
     const others = othersThere(site, destination, person);
     if (others.length > 0)
       throw refusals.forbidden('Leads of organizations that you may not see go there too: somebody who sees all of them decides');
-    const by = person.subject.slice(0, longestName);
-    const answer = await sendCommand(this.tools, { service: owner, command: { command, destination, by, reason } }, 'api');
+    const { caller, person: by } = actor(person);
+    const [organization, ...more] = organizationsOf(site, destination);
+    const from = { caller, organization: more.length === 0 ? organization : null };
+    const answer = await sendCommand(this.tools, { service: owner, command: { command, destination, by, reason } }, from);
     if (answer.reason === 'unknown_destination') throw refusals.notFound();
     return { applied: true };
   }
@@ -142,9 +144,6 @@ export class DestinationDesk {
     );
   }
 }
-
-/** Of who holds a destination. */
-const longestName = 64;
 
 function ownerOf({ destinations, channels }: Site, name: string): Service | undefined {
   if (Object.hasOwn(destinations, name)) return 'crm-writer';
