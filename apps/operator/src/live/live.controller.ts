@@ -11,6 +11,8 @@ import { watchDestinations } from './watch-destinations.js';
 
 const pingEveryMs = 15_000;
 const watchEveryMs = 2_000;
+/** Then the console opens another, and shows again who it is: a token may have been withdrawn. */
+const longestStreamMs = 15 * 60_000;
 /** More streams than a duty room has screens; what is beyond asks again every few seconds. */
 const mostStreams = 200;
 /** A reader that has stopped reading is let go. */
@@ -29,6 +31,8 @@ class LiveController implements OnModuleDestroy {
     if (this.streams.size >= mostStreams) throw refusals.unavailable();
     reply.hijack();
     const { raw } = reply;
+    // Whoever left while it was looked up who asks closes no more.
+    if (raw.destroyed) return;
     raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
     raw.write(': here\n\n');
     this.streams.add(raw);
@@ -38,10 +42,12 @@ class LiveController implements OnModuleDestroy {
     };
     const end = this.changes.listen((what) => send(`event: changed\ndata: ${JSON.stringify({ what })}\n\n`));
     const ping = setInterval(() => send(': still here\n\n'), pingEveryMs);
+    const over = setTimeout(() => raw.end(), longestStreamMs);
     raw.on('error', () => raw.destroy());
     raw.once('close', () => {
       end();
       clearInterval(ping);
+      clearTimeout(over);
       this.streams.delete(raw);
     });
   }
