@@ -7,7 +7,7 @@ export type ActivateRequest = z.infer<typeof activateRequest>;
 
 /**
  * The next revision alone may follow: another correction that came first makes this one stale. It is kept as long as the lead's first, and consent that was
- * withdrawn stays so. The keys of the lead are those that it is found by from now on.
+ * withdrawn stays so, also where that is happening just now. The keys of the lead are those that it is found by from now on.
  */
 const activateSql = `
 with pending as (
@@ -18,6 +18,7 @@ with pending as (
   insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, email_key, phone_key, delete_after, consent_withdrawn_at)
   select p.lead_ref, p.revision, p.key_id, p.wrapped_key, p.sealed, p.email_key, p.phone_key, v.delete_after, v.consent_withdrawn_at
   from pending p join vault v on v.lead_ref = p.lead_ref and v.revision = p.revision - 1
+  for share of v
   returning lead_ref
 ), found as (
   update lead l set email_key = p.email_key, phone_key = p.phone_key from pending p where l.lead_ref = p.lead_ref

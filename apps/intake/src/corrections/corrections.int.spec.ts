@@ -4,11 +4,13 @@ import pg from 'pg';
 import type { ActivateAnswer, ProposeAnswer } from '#contracts';
 import { type Database, type InternalClient, type InternalServer, internalClient, startInternalServer } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
-import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
+import { acceptTools, codec, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { withdrawConsent } from '../consent/withdraw-consent.js';
 import { findLeads } from '../search/find-leads.js';
+import { leadCourse } from '../search/lead-course.js';
 import { readVault } from '../vault/read-vault.js';
+import { serveVaultStates } from '../vault/vault-states.js';
 import { serveCorrections } from './correction-routes.js';
 
 /** Real servers on a busy machine. */
@@ -30,6 +32,7 @@ beforeAll(async () => {
   tools = acceptTools(db);
   server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens, readiness: [], logger: silent });
   serveCorrections(server, { ...tools, db });
+  serveVaultStates(server, { db });
   const client = (token: string) => internalClient({ baseUrl: `http://127.0.0.1:${server.port}`, token, timeoutMs: 10_000 });
   operator = client(tokens.operator);
   writer = client(tokens['crm-writer']);
@@ -47,6 +50,21 @@ async function accept(): Promise<{ eventId: string; leadRef: string }> {
   const [answer] = await acceptLeads(tools, [{ submission: submission({ custom: { size: 'M', note: 'x' } }), trace: context }]);
   if (answer?.kind !== 'accepted') throw new Error('not accepted');
   return answer;
+}
+/** Until a statement waits for another's lock, or the work is over without. */
+async function waitsForLock(work: Promise<unknown>): Promise<void> {
+  let over = false;
+  const watch = new pg.Client({ connectionString: database.url });
+  await watch.connect();
+  const end = () => {
+    over = true;
+  };
+  void work.then(end, end);
+  const waiting = async () =>
+    (await watch.query('select 1 from pg_stat_activity where datname = current_database() and wait_event_type = $1', ['Lock'])).rows
+      .length > 0;
+  while (!over && !(await waiting())) await new Promise((resume) => setTimeout(resume, 10));
+  await watch.end();
 }
 const propose = async (lead_ref: string, changes: object, correction_id: string = randomUUID()) => {
   const answer = await operator.post<ProposeAnswer>('/internal/v1/vault:propose', { correction_id, lead_ref, changes });
@@ -88,6 +106,24 @@ describe('a correction', () => {
     expect(await payloadOf(leadRef)).toMatchObject({ revision: 2, consent_withdrawn: true });
     const { rows } = await root.query('select count(distinct delete_after) from vault where lead_ref = $1', [leadRef]);
     expect(rows).toEqual([{ count: '1' }]);
+  });
+
+  it('that meets a withdrawal of consent keeps it, whichever is written first', async () => {
+    const { eventId, leadRef } = await accept();
+    const { correction_id } = await propose(leadRef, { name: 'Ada Other' });
+    await root.query('begin');
+    await root.query('update vault set consent_withdrawn_at = now() where lead_ref = $1', [leadRef]);
+    const activation = activate(correction_id, leadRef);
+    await waitsForLock(activation);
+    await root.query('commit');
+    expect(await activation).toBe('active');
+    const { rows } = await root.query('select 1 from vault where lead_ref = $1 and consent_withdrawn_at is not null', [leadRef]);
+    expect(rows).toHaveLength(2);
+    await root.query('update vault set consent_withdrawn_at = null where lead_ref = $1 and revision = 2', [leadRef]);
+    expect(await payloadOf(leadRef)).toMatchObject({ revision: 2, consent_withdrawn: true });
+    const states = await operator.post('/internal/v1/vault:state', { items: [{ lead_ref: leadRef }, { lead_ref: 'L-UNKNOWN' }] });
+    expect(states).toMatchObject({ items: [{ state: 'withdrawn' }, { state: 'gone' }] });
+    expect((await leadCourse({ db, codec }, eventId))?.vault).toMatchObject({ revision: 2, consent_withdrawn_at: expect.any(String) });
   });
 
   it('that came second is stale: it would undo the first', async () => {

@@ -21,8 +21,8 @@ select l.event_id, l.lead_ref, l.organization, l.source, l.form, l.campaign, l.p
   substr(l.traceparent, 4, 32) as trace_id, (
     select k.event_id from intake_key k where k.organization = l.organization and k.source = l.source and k.external_ref = l.supersedes_ref
   ) as supersedes, (
-    select json_build_object('state', 'kept', 'revision', v.revision, 'consent_withdrawn_at', ${iso('v.consent_withdrawn_at')},
-      'delete_after', ${iso('v.delete_after')}) from vault v where v.lead_ref = l.lead_ref order by v.revision desc limit 1
+    select json_build_object('state', 'kept', 'revision', max(v.revision), 'consent_withdrawn_at', ${iso('min(v.consent_withdrawn_at)')},
+      'delete_after', ${iso('max(v.delete_after)')}) from vault v where v.lead_ref = l.lead_ref having count(*) > 0
   ) as vault, (
     select json_agg(json_strip_nulls(json_build_object('destination', d.destination, 'state', d.state, 'class', d.class, 'code', d.code,
       'owner', d.owner, 'generation', d.generation, 'operations', d.operations, 'as_of', ${iso('d.as_of')}, 'claimed_at', ${iso('d.claimed_at')},

@@ -11,8 +11,10 @@ interface VaultRow {
   consent_withdrawn: boolean;
 }
 
+/** Consent is withdrawn with any revision: a correction that is made at the same moment may not have copied it. */
 const sql = `
-select distinct on (lead_ref) lead_ref, revision, key_id, wrapped_key, sealed, consent_withdrawn_at is not null as consent_withdrawn
+select distinct on (lead_ref) lead_ref, revision, key_id, wrapped_key, sealed,
+  bool_or(consent_withdrawn_at is not null) over (partition by lead_ref) as consent_withdrawn
 from vault where lead_ref = any($1::text[]) order by lead_ref, revision desc`;
 
 /**

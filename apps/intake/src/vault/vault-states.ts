@@ -3,18 +3,16 @@ import type { InternalServer, Sql } from '#runtime';
 
 const body = z.object({ items: z.array(z.object({ lead_ref: z.string().max(64) })).max(500) });
 
-/** `withdrawn`: consent was. `gone`: nothing of the lead is kept any more. */
+/** `withdrawn`: consent was, with any revision. `gone`: nothing of the lead is kept any more. */
 export interface VaultState {
   lead_ref: string;
   state: 'kept' | 'withdrawn' | 'gone';
 }
 
 const sql = `
-SELECT i.lead_ref, CASE WHEN v.lead_ref IS NULL THEN 'gone' WHEN v.withdrawn THEN 'withdrawn' ELSE 'kept' END AS state
+SELECT i.lead_ref, CASE WHEN v.withdrawn IS NULL THEN 'gone' WHEN v.withdrawn THEN 'withdrawn' ELSE 'kept' END AS state
 FROM unnest($1::text[]) WITH ORDINALITY AS i(lead_ref, position)
-  LEFT JOIN LATERAL (
-    SELECT lead_ref, consent_withdrawn_at IS NOT NULL AS withdrawn FROM vault WHERE lead_ref = i.lead_ref ORDER BY revision DESC LIMIT 1
-  ) v ON true
+  CROSS JOIN LATERAL (SELECT bool_or(consent_withdrawn_at IS NOT NULL) AS withdrawn FROM vault WHERE lead_ref = i.lead_ref) v
 ORDER BY i.position`;
 
 /** POST /internal/v1/vault:state: what is kept of leads, without opening any of it. */
