@@ -129,6 +129,15 @@ describe('what belongs to a person', () => {
     expect(await whole({ kind: 'phone', value: '+12025550123' })).toEqual([false]);
   });
 
+  it('is also what was refused because its id was used for a lead of somebody else', async () => {
+    const eve = await accept({ contact: { email: 'eve@example.test' } });
+    const conflict = await refuse({ email: 'ada@example.test' }, randomUUID(), eve.eventId);
+    const found = await find({ kind: 'email', value: 'ada@example.test' });
+    expect(ids(found)).toEqual([conflict]);
+    expect((await erase(ids(found))).places).toEqual(nothing);
+    expect((await readVault(tools, [eve.leadRef])).map(({ status }) => status)).toEqual([200]);
+  });
+
   it('is known to destinations by the same key after the lead itself is purged', async () => {
     const { eventId } = await accept();
     const query = { kind: 'event_id', value: eventId };

@@ -35,7 +35,8 @@ where rejected_id = $2::uuid and organization is not null and source is not null
 /**
  * By what the vault keeps, for as long as it keeps it; the key of the lead was made at the same moment, 400 days before the vault row goes. Keys are
  * not indexed by lead: each is looked for at its own moment, and `offset 0` keeps that from becoming one scan of all of them. A corrected revision
- * has its own addresses: one that matches is enough.
+ * has its own addresses: one that matches is enough. A refused record is its own person's, also where the id it
+ * reused is another person's lead.
  */
 const byKeysSql = `
 with asked as materialized (
@@ -52,7 +53,7 @@ select k.event_id, k.lead_ref, k.organization, k.source from kept cross join lat
 where k.organization in (select organization from asked) and ($1::text[] is null or k.organization = any ($1::text[]))
 union
 select r.rejected_id, null, r.organization, r.source from rejected r
-where (r.email_key = any ($5::bigint[]) or r.phone_key = any ($6::bigint[])) and r.event_id is null and r.source is not null
+where (r.email_key = any ($5::bigint[]) or r.phone_key = any ($6::bigint[])) and r.source is not null
   and exists (select from asked where asked.organization = r.organization
     and asked.key = case asked.kind when 'email' then r.email_key else r.phone_key end)
   and ($1::text[] is null or r.organization = any ($1::text[]))
