@@ -7,6 +7,7 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, codec, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { withdrawConsent } from '../consent/withdraw-consent.js';
+import { eraseLeads } from '../erasure/erase-leads.js';
 import { findLeads } from '../search/find-leads.js';
 import { leadCourse } from '../search/lead-course.js';
 import { readVault } from '../vault/read-vault.js';
@@ -124,6 +125,35 @@ describe('a correction', () => {
     const states = await operator.post('/internal/v1/vault:state', { items: [{ lead_ref: leadRef }, { lead_ref: 'L-UNKNOWN' }] });
     expect(states).toMatchObject({ items: [{ state: 'withdrawn' }, { state: 'gone' }] });
     expect((await leadCourse({ db, codec }, eventId))?.vault).toMatchObject({ revision: 2, consent_withdrawn_at: expect.any(String) });
+  });
+
+  it('of a lead that is erased meanwhile keeps nothing', async () => {
+    const { leadRef } = await accept();
+    await root.query('begin');
+    await root.query('delete from vault where lead_ref = $1', [leadRef]);
+    const proposal = propose(leadRef, { name: 'Ada Other' });
+    await waitsForLock(proposal);
+    await root.query('commit');
+    expect((await proposal).answer).toEqual({ result: 'gone' });
+    expect((await root.query('select 1 from pending_revision where lead_ref = $1', [leadRef])).rows).toEqual([]);
+  });
+
+  it('that is written meanwhile is destroyed by the erasure of its lead', async () => {
+    const { eventId, leadRef } = await accept();
+    await root.query('begin');
+    await root.query('select 1 from vault where lead_ref = $1 for share', [leadRef]);
+    await root.query(
+      `insert into pending_revision select gen_random_uuid(), lead_ref, 3, key_id, wrapped_key, sealed, null, null, delete_after
+      from vault where lead_ref = $1`,
+      [leadRef],
+    );
+    await root.query(`insert into vault select lead_ref, 2, key_id, wrapped_key, sealed, delete_after from vault where lead_ref = $1`, [
+      leadRef,
+    ]);
+    const erasure = eraseLeads({ db, codec, relayWake: () => undefined }, [eventId]);
+    await waitsForLock(erasure);
+    await root.query('commit');
+    expect((await erasure).places).toMatchObject({ vault_revisions: 0, pending_revisions: 0 });
   });
 
   it('that came second is stale: it would undo the first', async () => {

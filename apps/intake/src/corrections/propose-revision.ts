@@ -35,9 +35,12 @@ export interface ReviseTools {
 /** Of a draft that nobody approved. */
 const pendingFor = '25 hours';
 
+/** Beside the revision that it corrects, held until it is written: an erasure before leaves nothing to correct, one after finds it and destroys it. */
 const insertSql = `
 insert into pending_revision (correction_id, lead_ref, revision, key_id, wrapped_key, sealed, email_key, phone_key, delete_after)
-values ($1, $2, $3, $4, $5, $6, $7, $8, clock_now() + interval '${pendingFor}')`;
+select $1::uuid, lead_ref, $3::int, $4::text, $5::bytea, $6::bytea, $7::bigint, $8::bigint, clock_now() + interval '${pendingFor}'
+from vault where lead_ref = $2 and revision = $3::int - 1 for share
+returning revision`;
 
 /**
  * Seals corrected fields of a lead as its next revision, which nobody reads before it is activated. They are checked and normalised like a submission of
@@ -64,8 +67,8 @@ export async function proposeRevision(tools: ReviseTools, request: ProposeReques
   const { keyId, wrappedKey, sealed } = seal(tools.ring, Buffer.from(JSON.stringify(payload), 'utf8'), vaultAad(lead_ref, revision));
   const keys = contactKeys(tools.hmacs, source.organization, contact);
   const values = [correction_id, lead_ref, revision, keyId, wrappedKey, sealed, searchKey(keys.email), searchKey(keys.phone)];
-  await tools.db.sql('intake.propose_revision', insertSql, values);
-  return { result: 'proposed', revision, fields };
+  const written = await tools.db.sql('intake.propose_revision', insertSql, values);
+  return written.length === 0 ? { result: 'gone' } : { result: 'proposed', revision, fields };
 }
 
 function rawOf(payload: LeadPayload, changes: ProposeRequest['changes']): RawSubmission {

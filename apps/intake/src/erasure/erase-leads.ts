@@ -19,6 +19,14 @@ import { countPlaces, ofLeadsSql } from './count-places.js';
 const erasedFingerprint = 'erased';
 
 /**
+ * Waits for corrections that are being written, so that the statement after it finds them; those that come later find nothing to correct. What is
+ * pending comes first, as where it is activated: neither waits for the other in turn.
+ */
+const lockSql = (table: 'pending_revision' | 'vault'): string => `
+with ${ofLeadsSql}
+select 1 from ${table} where lead_ref in (select lead_ref from keyed) order by lead_ref, revision for update`;
+
+/**
  * The key stays, so that a late repeat is known as one. Of a refused record its place in the topic stays, so that reading it again stores
  * nothing; the record itself goes. `record_key` is the person's keyed hash; nothing is announced of the lead any more.
  */
@@ -64,6 +72,7 @@ interface Ended {
  */
 export async function eraseLeads({ db, codec, relayWake }: EraseTools, eventIds: readonly string[]): Promise<IntakeEraseAnswer> {
   const ended = await db.transaction(async (tx) => {
+    for (const table of ['pending_revision', 'vault'] as const) await tx.sql(`intake.erase_lock_${table}`, lockSql(table), [eventIds]);
     await tx.sql('intake.erase', eraseSql, [eventIds]);
     return endOwn(tx, codec, eventIds);
   });
