@@ -4,6 +4,7 @@ import { askOperator } from './commands/dead-letters.js';
 import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
 import type { Line, Output } from './output.js';
+import { discardDelivery, findingOf, giveEvidence, lookupDelivery } from './rest/delivery-commands.js';
 import { decideDestination, listDestinations, testDestination } from './rest/other-commands.js';
 import { addRestCommand, orAsPerson, type RestCommand } from './rest/rest-command.js';
 
@@ -51,6 +52,7 @@ export function addCommands(program: Command, context: Context): void {
   );
   addRestCommand(destinations, testDestination, context);
   const deliveries = program.command('deliveries').description('what a person decides about one delivery');
+  addRestCommand(deliveries, lookupDelivery, context);
   addDiscard(deliveries, context);
   addEvidence(deliveries, context);
 }
@@ -93,7 +95,12 @@ function addDiscard(deliveries: Command, context: Context): void {
       'where the proof is kept; needed where something may have happened at the destination',
       aReason('--evidence', 200),
     );
-  decided(command, context, (eventId, destination, { evidence }) => ({ command: 'discard', event_id: eventId, destination, evidence }));
+  decided(
+    command,
+    context,
+    (eventId, destination, { evidence }) => ({ command: 'discard', event_id: eventId, destination, evidence }),
+    discardDelivery,
+  );
 }
 
 function addEvidence(deliveries: Command, context: Context): void {
@@ -103,11 +110,18 @@ function addEvidence(deliveries: Command, context: Context): void {
     .requiredOption('--operation-key <key>', 'as `dead-letters show --json` names it')
     .option('--found <reference>', 'it is there, under this reference of the destination')
     .option('--absent', 'it is not there: it is sent again under the same key');
-  decided(command, context, (eventId, destination, { operationKey, found, absent }) => {
-    if ((found === undefined) === (absent === undefined)) command.error('error: say either --found <reference> or --absent');
-    const finding = found === undefined ? { kind: 'absent' } : { kind: 'found', ref: found };
-    return { command: 'evidence', event_id: eventId, destination, operation_key: operationKey, finding };
-  });
+  decided(
+    command,
+    context,
+    (eventId, destination, options) => ({
+      command: 'evidence',
+      event_id: eventId,
+      destination,
+      operation_key: options.operationKey,
+      finding: findingOf(options),
+    }),
+    giveEvidence,
+  );
 }
 
 type Words = Record<string, string | undefined>;

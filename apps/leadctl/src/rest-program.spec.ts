@@ -21,7 +21,7 @@ let printed: string;
 let said: string;
 let asked: Asked[];
 /** Answers in their order; the last one is given again. */
-let answers: { status?: number; body: unknown }[];
+let answers: { status?: number; body: unknown; type?: string }[];
 
 beforeEach(async () => {
   [printed, said, asked, answers] = ['', '', [], []];
@@ -37,10 +37,10 @@ beforeEach(async () => {
     request.on('end', () => {
       const { method, url, headers } = request;
       asked.push({ method, url, token: headers.authorization?.replace('Bearer ', ''), ...(text !== '' && { body: JSON.parse(text) }) });
-      const { status = 200, body } = (answers.length > 1 ? answers.shift() : answers[0]) ?? { body: {} };
+      const { status = 200, body, type } = (answers.length > 1 ? answers.shift() : answers[0]) ?? { body: {} };
       response
-        .writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json' })
-        .end(JSON.stringify(body));
+        .writeHead(status, { 'content-type': type ?? (status < 400 ? 'application/json' : 'application/problem+json') })
+        .end(type === undefined ? JSON.stringify(body) : String(body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -137,6 +137,32 @@ describe('what a person does', () => {
     ],
     [['batches', 'stop', id, '--reason', 'wrong', '--as', 'operator'], { url: `/v1/batches/${id}/stop`, body: { reason: 'wrong' } }, {}],
     [['batches', 'items', id, '--outcome', 'failed'], { url: `/v1/batches/${id}/items?outcome=failed` }, { items: [] }],
+    [
+      ['lead', 'consent-withdraw', id, '--reason', 'a letter'],
+      { method: 'POST', url: `/v1/leads/${id}/consent`, body: { given: false, reason: 'a letter' } },
+      { event_id: id, result: 'withdrawn' },
+    ],
+    [
+      ['deliveries', 'lookup', id, 'crm', '--operation-key', 'k'],
+      { url: `/v1/leads/${id}/deliveries/lookup`, body: { service: 'crm-writer', destination: 'crm', operation_key: 'k' } },
+      { applied: true },
+    ],
+    [
+      ['deliveries', 'evidence', id, 'crm', '--operation-key', 'k', '--absent', '--reason', 'looked', '--as', 'operator'],
+      { url: `/v1/leads/${id}/deliveries/evidence`, body: { operation_key: 'k', finding: { kind: 'absent' }, reason: 'looked' } },
+      { applied: true, state: 'waiting' },
+    ],
+    [
+      ['deliveries', 'discard', id, 'crm', '--reason', 'old', '--evidence', 'ticket 9', '--as', 'operator'],
+      { url: `/v1/leads/${id}/deliveries/discard`, body: { destination: 'crm', reason: 'old', evidence: 'ticket 9' } },
+      { applied: true, state: 'discarded' },
+    ],
+    [['corrections', 'show', id], { method: 'GET', url: `/v1/corrections/${id}` }, { state: 'failed', fields: [], operations: [] }],
+    [
+      ['corrections', 'approve', id, '--hash', 'h'],
+      { method: 'POST', url: `/v1/corrections/${id}/approve`, body: { hash: 'h' } },
+      { fields: [], operations: [] },
+    ],
     [['destinations', 'list', '--as', 'viewer'], { method: 'GET', url: '/v1/destinations' }, { items: [], unavailable: [] }],
     [
       ['destinations', 'hold', 'crm', '--reason', 'their change', '--as', 'operator'],
@@ -170,6 +196,8 @@ describe('what a person does', () => {
     ['erasures', 'request', '--event-id', id],
     ['destinations', 'hold', 'crm', '--as', 'operator'],
     ['lead', 'reveal', id],
+    ['lead', 'consent-withdraw', id],
+    ['corrections', 'draft', id, 'crm'],
   ])('%s %s needs a reason, and asks nobody without one', async (...words) => {
     expect(await run(...words, ...here())).toBe(2);
     expect(asked).toEqual([]);
@@ -190,6 +218,27 @@ describe('what a person does', () => {
     ]);
     expect(said.join('')).toContain(`7 of auth crm, as of ${as_of}`);
     expect(printed).toMatch(/done\s+7/);
+  });
+
+  it('drafts a correction of what is piped in, and repeats nothing of it where it is no JSON', async () => {
+    const piped = jest.spyOn(process.stdin, Symbol.asyncIterator);
+    const type = (words: string) => piped.mockImplementation((() => [words][Symbol.iterator]()) as never);
+    type('{"email": "mia@example.test"}');
+    answers = [{ body: { fields: ['email'], operations: [] } }];
+    expect(await run('corrections', 'draft', id, 'crm', '--reason', 'typo', ...here())).toBe(0);
+    expect(asked).toMatchObject([
+      { url: '/v1/corrections', body: { event_id: id, destination: 'crm', changes: { email: 'mia@example.test' }, reason: 'typo' } },
+    ]);
+    type('mia@example.test');
+    expect(await run('corrections', 'draft', id, 'crm', '--reason', 'typo', ...here())).toBe(2);
+    expect(said).not.toContain('mia');
+  });
+
+  it('prints the items of a batch as they come', async () => {
+    answers = [{ body: 'event_id,outcome\n', type: 'text/csv' }];
+    expect(await run('batches', 'export', id, ...here())).toBe(0);
+    expect(printed).toBe('event_id,outcome\n');
+    expect(asked).toMatchObject([{ method: 'GET', url: `/v1/batches/${id}/items.csv` }]);
   });
 
   it('prints a lead as a person reads it', async () => {

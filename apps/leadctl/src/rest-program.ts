@@ -4,6 +4,7 @@ import { exitCodes } from './exit-codes.js';
 import { findInstallation } from './installation.js';
 import { readTextFile } from './read-text-file.js';
 import { batchCommands } from './rest/batch-commands.js';
+import { correctionCommands } from './rest/correction-commands.js';
 import { leadCommands, search } from './rest/lead-commands.js';
 import { type AuditReport, auditCommands, auditLines, erasureCommands, me, verifyAudit } from './rest/other-commands.js';
 import { queueCommands } from './rest/queue-commands.js';
@@ -15,6 +16,7 @@ export function addRest(program: Command, context: Context): void {
   addRestCommand(program, me, context);
   addAll(program.command('lead').description('one lead'), leadCommands, context);
   addAll(program.command('queues').description('what waits for a decision, as a person'), queueCommands, context);
+  addAll(program.command('corrections').description('correcting what a lead says'), correctionCommands, context);
   addAll(program.command('erasures').alias('erase').description('erasing a person, with proof'), erasureCommands, context);
   const audit = program.command('audit').description('who decided what');
   addAll(audit, auditCommands, context);

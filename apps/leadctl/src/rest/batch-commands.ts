@@ -198,5 +198,24 @@ const items = {
   empty: 'no items',
 } satisfies RestCommand<{ items: Item[]; next?: string }>;
 
+const exportItems = {
+  usage: 'export <batch-id>',
+  about: 'all items of a batch as CSV on standard output',
+  call: ([id]) => ({ method: 'GET', path: `batches/${part(id)}/items.csv` }),
+  lines: () => [],
+  raw: true,
+} satisfies RestCommand<string>;
+
 /** Commands of the group `batches` that go over the REST API alone. */
-export const batchCommands = [list, draft, edit, dryRun, approve, pause, resume, items, showBatch] as readonly RestCommand<never>[];
+export const batchCommands = [
+  list,
+  draft,
+  edit,
+  dryRun,
+  approve,
+  pause,
+  resume,
+  items,
+  exportItems,
+  showBatch,
+] as readonly RestCommand<never>[];

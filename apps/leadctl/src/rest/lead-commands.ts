@@ -71,7 +71,24 @@ export const leadCommands: readonly RestCommand<never>[] = [
       { field: 'hide it again at', value: until },
     ],
   } satisfies RestCommand<Revealed>,
+  {
+    usage: 'consent-withdraw <event-id>',
+    about: 'the person withdrew consent: nothing more of the lead goes to a destination that requires it',
+    reason: true,
+    options: [['--at <time>', 'when they withdrew it; default: now']],
+    call: ([id], options) => ({
+      method: 'POST',
+      path: `leads/${part(id)}/consent`,
+      body: { given: false, at: text(options, 'at'), reason: text(options, 'reason') },
+    }),
+    lines: ({ event_id, result }: Withdrawn) => [{ event_id, result }],
+  } satisfies RestCommand<Withdrawn>,
 ];
+
+interface Withdrawn {
+  event_id: string;
+  result: 'withdrawn' | 'gone';
+}
 
 interface Revealed {
   until: string;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { ConfigError } from '#runtime';
 import { aReason } from '../a-reason.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Line, Output } from '../output.js';
@@ -30,6 +31,8 @@ export interface RestCommand<T> {
   lines(answer: T): Line[];
   /** Said where there is no line. */
   empty?: string;
+  /** The answer is text that is printed as it came. */
+  raw?: boolean;
   /** True: there is something that a person must see to, exit 3. */
   found?(answer: T): boolean;
   /** With --watch it is asked again and again; until this says that it is over. Absent: it cannot be watched. */
@@ -49,7 +52,7 @@ export function addRestCommand<T>(group: Command, command: RestCommand<T>, conte
 
 /** Asks, prints, and sets the exit code; with `watch` until it is over. */
 async function runRest<T>(
-  command: Pick<RestCommand<T>, 'call' | 'lines' | 'empty' | 'found' | 'over'>,
+  command: Pick<RestCommand<T>, 'call' | 'lines' | 'empty' | 'found' | 'over' | 'raw'>,
   { words, options }: { words: readonly string[]; options: Words & PersonOptions },
   { output, env, ended }: Context,
 ): Promise<void> {
@@ -57,8 +60,7 @@ async function runRest<T>(
   const call = await command.call(words, options, (asked) => client.call(asked));
   for (;;) {
     const answer = await client.call<T>(call);
-    const lines = command.lines(answer);
-    output().document(answer as object, lines.length === 0 ? [{ result: command.empty ?? 'nothing' }] : lines);
+    print(command, answer, output());
     const over = options.watch !== true || (command.over?.(answer) ?? true);
     if (over) {
       if (command.found?.(answer)) ended(exitCodes.found);
@@ -66,6 +68,19 @@ async function runRest<T>(
     }
     await delay(watchEveryMs);
   }
+}
+
+function print<T>(
+  { raw, lines: linesOf, empty = 'nothing' }: Pick<RestCommand<T>, 'lines' | 'empty' | 'raw'>,
+  answer: T,
+  output: Output,
+): void {
+  if (raw) {
+    process.stdout.write(String(answer));
+    return;
+  }
+  const lines = linesOf(answer);
+  output.document(answer as object, lines.length === 0 ? [{ result: empty }] : lines);
 }
 
 /**
@@ -92,6 +107,18 @@ export async function readTyped(): Promise<string> {
   let text = '';
   for await (const chunk of process.stdin) text += String(chunk);
   return text.trim();
+}
+
+/** A document that was typed or piped in. Throws ConfigError, which does not repeat it. */
+export async function readJson(): Promise<unknown> {
+  const typed = await readTyped();
+  try {
+    return JSON.parse(typed) as unknown;
+  } catch {
+    throw new ConfigError([
+      { path: 'standard input', problem: 'is no JSON', fix: 'Write {"email": "…"}, with the fields as they should be' },
+    ]);
+  }
 }
 
 /** A text option. */
