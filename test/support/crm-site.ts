@@ -73,6 +73,8 @@ export function writeCrmSite({ crms, alsoFrom = {}, policies, behindDoor, chat =
         }
       : {},
     owners: { ada: { name: 'Sales duty' } },
+    // One person at the desk lets leads through again.
+    operator: { policies: { single_operator: { max: 50 } } },
   };
   const dir = mkdtempSync(join(tmpdir(), 'lead-delivery-site-'));
   const file = join(dir, 'site.yaml');
