@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { commandReason } from '#delivery';
+import { commandReason, deliveryName } from '#delivery';
 import type { OpenArea } from '../area.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
@@ -9,7 +9,8 @@ import { readInput } from '../http/read-input.js';
 import { DestinationDesk, services } from './destination-desk.js';
 import { destinationList } from './destination-item.js';
 
-const named = z.object({ name: z.string().min(1).max(64) });
+/** As the owner takes it: another name would be refused there, after it stands in the audit. */
+const named = z.object({ name: deliveryName });
 const command = z.strictObject({
   reason: commandReason,
   service: z.enum(services).optional().describe('Where a destination and a channel have the same name; default: the destination.'),
