@@ -134,8 +134,8 @@ class DeliveryWorld implements World {
     return this.parts.kafka.repeatLast(topic, group);
   }
 
-  turnBeforeKill(row: string): Promise<void> {
-    return this.sharedKill.turn(row);
+  turnBeforeKill(row: string, lastsMs: number): Promise<void> {
+    return this.sharedKill.turn(row, lastsMs);
   }
 
   killTogether(row: string): Promise<void> {

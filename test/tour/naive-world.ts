@@ -138,8 +138,8 @@ class NaiveWorld implements World {
   repeatLastRecord = () => without('topic');
   encode = () => Buffer.alloc(0);
 
-  turnBeforeKill(row: string): Promise<void> {
-    return this.sharedKill.turn(row);
+  turnBeforeKill(row: string, lastsMs: number): Promise<void> {
+    return this.sharedKill.turn(row, lastsMs);
   }
 
   killTogether(row: string): Promise<void> {

@@ -70,4 +70,21 @@ describe('a shared kill', () => {
     await hit;
     expect(killed).toBe(1);
   });
+
+  it('lets faults that last only seconds begin one after the other, the shortest last', async () => {
+    const kill = new SharedKill(['long', 'short', 'brief'], async () => undefined);
+    const begun: string[] = [];
+    const begin = (row: string, lastsMs: number) => kill.turn(row, lastsMs).then(() => void begun.push(row));
+    const turns = [begin('brief', 1), begin('short', 2)];
+    await Promise.resolve();
+    expect(begun).toEqual([]);
+    const hit = [kill.ready('long')];
+    await turns[1];
+    expect(begun).toEqual(['short']);
+    hit.push(kill.ready('short'));
+    await turns[0];
+    expect(begun).toEqual(['short', 'brief']);
+    hit.push(kill.ready('brief'));
+    await Promise.all(hit);
+  });
 });

@@ -1,11 +1,16 @@
+interface Turn {
+  row: string;
+  lastsMs: number;
+  resolve(): void;
+}
+
 /**
  * One kill for several rows: it happens when each of them is ready for it, or has failed before. A row whose fault lasts only seconds begins it once
- * all that take longer are ready.
+ * all that take longer are ready; those rows one after the other, the shortest fault last, so that none has to outlast another's beginning.
  */
 export class SharedKill {
   private readonly awaited: Set<string>;
-  private readonly hurried = new Set<string>();
-  private readonly turns: (() => void)[] = [];
+  private turns: Turn[] = [];
   private readonly done: Promise<void>;
   private go: () => void = () => undefined;
 
@@ -18,11 +23,10 @@ export class SharedKill {
     this.done.catch(() => undefined);
   }
 
-  /** Resolves when only rows that wait here as well are not ready yet. */
-  turn(row: string): Promise<void> {
-    this.hurried.add(row);
+  /** Resolves when only rows that wait here as well, with faults that last no longer (`lastsMs`), are not ready yet. */
+  turn(row: string, lastsMs: number): Promise<void> {
     return new Promise((resolve) => {
-      this.turns.push(resolve);
+      this.turns = [...this.turns, { row, lastsMs, resolve }].sort((a, b) => b.lastsMs - a.lastsMs);
       this.look();
     });
   }
@@ -40,7 +44,8 @@ export class SharedKill {
   }
 
   private look(): void {
-    if ([...this.awaited].every((row) => this.hurried.has(row))) for (const resolve of this.turns.splice(0)) resolve();
+    const waiting = new Set(this.turns.map(({ row }) => row));
+    if ([...this.awaited].every((row) => waiting.has(row))) this.turns.shift()?.resolve();
     if (this.awaited.size === 0) this.go();
   }
 }

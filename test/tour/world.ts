@@ -86,8 +86,8 @@ export interface World {
   deleteRecords(topic: string): Promise<number>;
   /** Produces the last record of the topic once more, byte for byte; gives how many of that topic the group has consumed beyond it. */
   repeatLastRecord(topic: string, group: string): Promise<() => Promise<number>>;
-  /** Resolves when the fault of this row, which lasts only seconds, has to begin for the shared kill to meet it. */
-  turnBeforeKill(row: string): Promise<void>;
+  /** Resolves when the fault of this row, which lasts only `lastsMs`, has to begin for the shared kill to meet it. */
+  turnBeforeKill(row: string, lastsMs: number): Promise<void>;
   /** Every row that takes part says when it is ready to be hit; the last one lets the kill happen. Resolves after it. */
   killTogether(row: string): Promise<void>;
   /** The row will not come to the kill: the others need not wait for it. */

@@ -18,7 +18,7 @@ export const crashRows: TourRow[] = [
       const { world, campaign, rule } = scene;
       const crm = world.crm('door');
       await crm.rule({ name: rule, operation: 'lead', campaign, times: 2, latencyMs: 4_500 });
-      await world.turnBeforeKill('worker-crash');
+      await world.turnBeforeKill('worker-crash', 4_500);
       const leads = await handIn(scene, 'tour-door', 10);
       await reaches('a call under way', () => crm.hits(rule), 2);
       await world.killTogether('worker-crash');
@@ -35,7 +35,7 @@ export const crashRows: TourRow[] = [
       const { world, campaign, rule } = scene;
       const crm = world.crm('tour');
       await crm.rule({ name: rule, operation: 'lead', campaign, times: 1, latencyMs: 2_800 });
-      await world.turnBeforeKill('crash-after-write');
+      await world.turnBeforeKill('crash-after-write', 2_800);
       const leads = [await accepted(world, newLead(scene, 'tour-crm'))];
       const ids = leads.map(({ eventId }) => eventId);
       await reaches('the record', () => crm.records(ids));
