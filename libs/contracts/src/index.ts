@@ -45,7 +45,16 @@ export type {
   RevealedFields,
 } from './lead-search.js';
 export { notificationName, parseNotificationName } from './notification-name.js';
-export { type DeliveryState, deliveryState, finalStates, isFinal, type OperationState, operationStates } from './states.js';
+export {
+  type DeliveryState,
+  deliveryState,
+  finalStates,
+  isFinal,
+  type OperationState,
+  operationStates,
+  worstDelivery,
+  worstFirst,
+} from './states.js';
 export {
   dlqTopic,
   type GroupSpec,

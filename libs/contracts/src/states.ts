@@ -16,8 +16,8 @@ export type OperationState = (typeof operationStates)[number];
 /** States of a delivery (event id, destination): `delivered` stands for `succeeded`, `accepted` is not yet claimed by its owner. */
 export type DeliveryState = 'accepted' | 'delivered' | Exclude<OperationState, 'succeeded'>;
 
-/** Worst first. A delivery is as bad as its worst operation. */
-const worstFirst: readonly OperationState[] = [
+/** Worst first: what a person has to know before anything else. */
+export const worstFirst: readonly DeliveryState[] = [
   'uncertain',
   'dead',
   'expired',
@@ -25,16 +25,20 @@ const worstFirst: readonly OperationState[] = [
   'waiting',
   'in_flight',
   'pending',
+  'accepted',
   'discarded',
   'erased',
-  'succeeded',
+  'delivered',
 ];
 
-/** The state of a delivery from the states of all its operations; no operations at all is `accepted`. */
+/** The state that a lead is shown with, from those of its deliveries; none at all is `accepted`. */
+export function worstDelivery(states: readonly DeliveryState[]): DeliveryState {
+  return worstFirst.find((state) => states.includes(state)) ?? 'accepted';
+}
+
+/** The state of a delivery from the states of all its operations, as bad as the worst of them; no operations at all is `accepted`. */
 export function deliveryState(operations: readonly OperationState[]): DeliveryState {
-  const worst = worstFirst.find((state) => operations.includes(state));
-  if (worst === undefined) return 'accepted';
-  return worst === 'succeeded' ? 'delivered' : worst;
+  return worstDelivery(operations.map((state) => (state === 'succeeded' ? 'delivered' : state)));
 }
 
 /** States that no wake-up changes any more; only an approved item or a person's evidence does. */

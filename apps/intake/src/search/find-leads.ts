@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { DeliveryState, FoundLead } from '#contracts';
+import { type DeliveryState, type FoundLead, worstDelivery } from '#contracts';
 import type { Database, Hmacs, Site, Sql } from '#runtime';
 import { externalRef } from '../prepare-lead.js';
 import { normaliseEmail, normalisePhone } from '../submission/contact.js';
 import { contactKeys, searchKey } from './contact-keys.js';
-import { worstDelivery } from './worst-delivery.js';
 
 const text = z.string().min(1).max(512);
 /** Absent: every organization. */

@@ -1,20 +1,5 @@
-import { type DeliveryState, type FailureOwner, type FailurePolicy, failurePolicies } from '#contracts';
+import { type DeliveryState, type FailureOwner, type FailurePolicy, failurePolicies, worstFirst } from '#contracts';
 import type { Summary, SummaryDelivery, SummaryFacts } from './summary-facts.js';
-
-/** Worst first: what a person has to know before anything else. */
-const worstFirst: readonly DeliveryState[] = [
-  'uncertain',
-  'dead',
-  'expired',
-  'held',
-  'waiting',
-  'in_flight',
-  'pending',
-  'accepted',
-  'discarded',
-  'erased',
-  'delivered',
-];
 
 /** Where a lead is, what happens next and who has to act, in words for whoever sells. Pure: the table in its specification says what it answers. */
 export function summarise(facts: SummaryFacts): Summary {
