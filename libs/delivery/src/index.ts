@@ -6,6 +6,7 @@ export {
   heldDestinations,
 } from './balance/balance-sources.js';
 export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
+export { addsUp, type ReceivedAnswer, type ReceivedDay, type ReceivedSums, sumReceived } from './balance/received.js';
 export { takeBalance } from './balance/take-balance.js';
 export {
   type CallPhase,
