@@ -12,6 +12,8 @@ export interface ConnectorCapabilities {
   lookup: readonly string[];
   /** Can list what changed in a window. */
   changedSince: boolean;
+  /** Records that one `readMany` takes at most; absent where there is none. */
+  readMany?: number;
   /** Takes several operations in one request. */
   batch: boolean;
   /** Has a cheap call that proves credentials and reachability. */
@@ -45,14 +47,54 @@ export interface LookupQuery {
   timeoutMs: number;
 }
 
-export interface ChangedRecord {
+/** A record as the destination shows it, its values included: for comparing only, never for logs. */
+export interface FoundRecord {
   kind: string;
+  /** The destination's own id. */
   ref: string;
-  /** Our event id, where the destination keeps it. */
-  externalId?: string;
+  /** Our event id (lead) or person key (contact), where the destination keeps it. */
+  key?: string;
+  /** Grows or changes with every write there. */
+  version?: string;
+  status?: string;
+  createdAt?: string;
   changedAt?: string;
+  /** `other`: somebody else than our credentials wrote last; absent where the destination does not say. */
+  changedBy?: 'us' | 'other';
+  /** References of what it hangs on, such as `{ contact, owner }`; a name without a value is known to be empty. */
+  links?: Record<string, string | undefined>;
   fields: Record<string, unknown>;
 }
+
+/** What a read came to; `next` is where the following page begins. */
+export type ReadAnswer =
+  | { ok: true; records: FoundRecord[]; next?: string }
+  | { ok: false; class: string; code?: string; retryAfterMs?: number };
+
+/** Several records by our keys or by the destination's ids, all of one kind. */
+export interface ReadQuery {
+  kind: string;
+  keys?: readonly string[];
+  refs?: readonly string[];
+  trace?: TraceContext;
+  timeoutMs: number;
+}
+
+/** A page of what was created or changed in `[from, to)`, oldest first. */
+export interface ChangedQuery {
+  kind: string;
+  from: Date;
+  to: Date;
+  cursor?: string;
+  limit: number;
+  timeoutMs: number;
+}
+
+/** What a record's lead says that it should hold. */
+export type ExpectedLead = Pick<OperationCall, 'kind' | 'event' | 'payload' | 'refs'>;
+
+/** A record as it is after our write: comparable with a `FoundRecord`. */
+export type ExpectedRecord = Pick<FoundRecord, 'fields' | 'links'>;
 
 /** A destination's protocol. Methods never throw: what went wrong is in the answer. */
 export interface Connector {
@@ -66,7 +108,11 @@ export interface Connector {
   repeatable(kind: string, contact: KnownContact | undefined): boolean;
   /** `unknown` where the kind cannot be looked up. */
   lookup(query: LookupQuery): Promise<LookupResult>;
-  changedSince?(from: Date, to: Date): AsyncIterable<ChangedRecord>;
+  /** What `readMany` and `changedSince` would show of this operation's record right after our write. */
+  expected?(lead: ExpectedLead): ExpectedRecord;
+  /** Records by key or reference, at most `capabilities.readMany` of them; those that are not there are left out. */
+  readMany?(query: ReadQuery): Promise<ReadAnswer>;
+  changedSince?(query: ChangedQuery): Promise<ReadAnswer>;
   /** A cheap call that proves credentials and reachability; absent where none is configured. */
   check?(): Promise<{ ok: boolean; code?: string }>;
   close(): Promise<void>;

@@ -1,10 +1,15 @@
 export * from './channels/index.js';
 export type {
-  ChangedRecord,
+  ChangedQuery,
   Connector,
   ConnectorCapabilities,
+  ExpectedLead,
+  ExpectedRecord,
+  FoundRecord,
   LookupQuery,
   OperationCall,
+  ReadAnswer,
+  ReadQuery,
 } from './connector.js';
 export { type ConnectorSettings, createConnector } from './create-connector.js';
 export { mappingVersion } from './webhook/mapping.js';
