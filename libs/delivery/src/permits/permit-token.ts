@@ -7,7 +7,7 @@ const algorithm = 'EdDSA';
 const type = 'replay-permit';
 
 const repaired = z.array(z.strictObject({ key: z.string().min(1).max(640), ref: z.string().min(1).max(512).optional() })).max(16);
-const repair = z.strictObject({ generation: z.number().int().positive(), renew: repaired, adopt: repaired });
+const repair = z.strictObject({ generation: z.number().int().positive(), renew: repaired, adopt: repaired, forget: repaired.optional() });
 
 const epochMs = z.number().int().nonnegative();
 const claims = z.strictObject({
@@ -35,15 +35,16 @@ export async function signPermit(permit: Permit, privateKey: JWK): Promise<strin
     not_after: permit.notAfter.getTime(),
     deadline_at: permit.deadlineAt.getTime(),
     mapping_version: permit.mappingVersion,
-    repair: permit.repair && {
-      generation: permit.repair.generation,
-      renew: permit.repair.renew.map(({ operationKey: key, ref }) => ({ key, ref })),
-      adopt: permit.repair.adopt.map(({ operationKey: key, ref }) => ({ key, ref })),
-    },
+    repair: permit.repair && repairClaims(permit.repair),
   };
   return new CompactSign(Buffer.from(JSON.stringify(payload)))
     .setProtectedHeader({ alg: algorithm, typ: type, kid: privateKey.kid })
     .sign(privateKey);
+}
+
+function repairClaims({ generation, renew, adopt, forget = [] }: Repair): z.infer<typeof repair> {
+  const named = (list: Repair['renew']) => list.map(({ operationKey: key, ref }) => ({ key, ref }));
+  return { generation, renew: named(renew), adopt: named(adopt), ...(forget.length > 0 && { forget: named(forget) }) };
 }
 
 /**
@@ -74,9 +75,9 @@ function toPermit(read: z.infer<typeof claims>): Permit {
   };
 }
 
-function toRepair({ generation, renew, adopt }: z.infer<typeof repair>): Repair {
+function toRepair({ generation, renew, adopt, forget }: z.infer<typeof repair>): Repair {
   const named = (list: z.infer<typeof repaired>) => list.map(({ key, ref }) => ({ operationKey: key, ...(ref !== undefined && { ref }) }));
-  return { generation, renew: named(renew), adopt: named(adopt) };
+  return { generation, renew: named(renew), adopt: named(adopt), ...(forget && { forget: named(forget) }) };
 }
 
 function parseJson(bytes: Uint8Array): unknown {

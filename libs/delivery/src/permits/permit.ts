@@ -12,7 +12,7 @@ export interface Permit {
   deadlineAt: Date;
   /** Mapping to make the request with; absent: the one that was pinned. */
   mappingVersion?: number;
-  /** The lead's payload was corrected: what becomes of each operation. What is not named here is tried again under its own key. */
+  /** The lead was corrected, or differs at the destination: what becomes of each operation. What is not named here is tried again under its own key. */
   repair?: Repair;
 }
 
@@ -24,6 +24,8 @@ export interface Repair {
   renew: readonly RepairedOperation[];
   /** Found at the destination though it did not succeed here; not to be changed. */
   adopt: readonly RepairedOperation[];
+  /** Succeeded here, and not there any more: to be made anew in a new generation, without the reference that it had. Default: none. */
+  forget?: readonly RepairedOperation[];
 }
 
 export interface RepairedOperation {

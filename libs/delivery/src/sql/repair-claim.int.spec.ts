@@ -82,19 +82,62 @@ describe('the claim of a corrected delivery', () => {
     expect(await operations(id)).toEqual(['contact succeeded C-3', 'lead succeeded L-3', 'lead~g2 pending L-3']);
   });
 
-  it.each<keyof Repair>(['renew', 'adopt'])('is refused, and undone, where what it names under %s is in doubt', async (list) => {
-    const id = await insert('dead', [
-      { kind: 'contact', state: 'dead' },
-      { kind: 'lead', state: 'uncertain' },
+  it('makes anew what is not there any more, without its reference, and leaves the rest', async () => {
+    const id = await insert('delivered', [
+      { kind: 'contact', state: 'succeeded', ref: 'C-1' },
+      { kind: 'lead', state: 'succeeded', ref: 'L-1' },
     ]);
-    const other = list === 'renew' ? 'adopt' : 'renew';
-    const named = {
-      [list]: [{ operationKey: keyOf(id, 'lead'), ref: 'L-1' }],
-      [other]: [{ operationKey: keyOf(id, 'contact'), ref: 'C-1' }],
-    };
-    expect(await claim(permitOf(id, named))).toBeUndefined();
-    expect(await operations(id)).toEqual(['contact dead -', 'lead uncertain -']);
+    const taken = await claim(permitOf(id, { forget: [{ operationKey: keyOf(id, 'lead'), ref: 'L-1' }] }));
+    expect(taken).toMatchObject({ generation: 2, operation_keys: [keyOf(id, 'contact'), keyOf(id, 'lead', 2)] });
+    expect(await operations(id)).toEqual(['contact succeeded C-1', 'lead succeeded L-1', 'lead~g2 pending -']);
   });
+
+  it.each<[string, string | null, boolean, string | null]>([
+    ['forgets the reference of a person whose record is gone', 'C-1', false, null],
+    ['keeps the record that another lead of the person has made since', 'C-2', false, 'C-2'],
+    ['lets whoever made the gone record not bring it back', null, true, null],
+  ])('%s', async (_, contactRef, owned, after) => {
+    const id = await insert('delivered', [
+      { kind: 'contact', state: 'succeeded', ref: 'C-1' },
+      { kind: 'lead', state: 'succeeded', ref: 'L-1' },
+    ]);
+    const owner = owned ? [keyOf(id, 'contact'), randomUUID(), '{"phone":"1"}'] : [null, null, null];
+    await rig.db.sql(
+      'spec.contact',
+      `INSERT INTO contact_state (person_key, destination, contact_ref, owner_key, owner_hold_id, owner_fields, updated_at)
+       VALUES ('person', 'rig', $1, $2, $3, $4, clock_now())`,
+      [contactRef, ...owner],
+    );
+    const forget = [
+      { operationKey: keyOf(id, 'contact'), ref: 'C-1' },
+      { operationKey: keyOf(id, 'lead'), ref: 'L-1' },
+    ];
+    expect(await claim(permitOf(id, { forget }))).toMatchObject({ generation: 2 });
+    expect(await operations(id)).toEqual(['contact succeeded C-1', 'contact~g2 pending -', 'lead succeeded L-1', 'lead~g2 pending -']);
+    const rows = await rig.db.sql(
+      'spec.whole_contacts',
+      'SELECT contact_ref, owner_key, owner_hold_id, owner_fields FROM contact_state',
+      [],
+    );
+    expect(rows).toEqual([{ contact_ref: after, owner_key: null, owner_hold_id: null, owner_fields: null }]);
+  });
+
+  it.each<'renew' | 'adopt' | 'forget'>(['renew', 'adopt', 'forget'])(
+    'is refused, and undone, where what it names under %s is in doubt',
+    async (list) => {
+      const id = await insert('dead', [
+        { kind: 'contact', state: 'dead' },
+        { kind: 'lead', state: 'uncertain' },
+      ]);
+      const other = list === 'renew' ? 'adopt' : 'renew';
+      const named = {
+        [list]: [{ operationKey: keyOf(id, 'lead'), ref: 'L-1' }],
+        [other]: [{ operationKey: keyOf(id, 'contact'), ref: 'C-1' }],
+      };
+      expect(await claim(permitOf(id, named))).toBeUndefined();
+      expect(await operations(id)).toEqual(['contact dead -', 'lead uncertain -']);
+    },
+  );
 
   it('tries again under its own key what was proved absent, with whatever request', async () => {
     const id = await insert('dead', [

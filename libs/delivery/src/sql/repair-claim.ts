@@ -26,8 +26,8 @@ WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting', 'h
 /** Under a key of its own: under the old one the destination would answer what it answered then. */
 const renewSql = `
 INSERT INTO operation (operation_key, event_id, destination, kind, state, destination_ref, updated_at)
-SELECT i.new_key, o.event_id, o.destination, o.kind, 'pending', coalesce(o.destination_ref, i.ref), clock_now()
-FROM unnest($1::text[], $2::text[], $3::text[]) AS i(operation_key, new_key, ref) JOIN operation o ON o.operation_key = i.operation_key
+SELECT i.new_key, o.event_id, o.destination, o.kind, 'pending', CASE WHEN NOT i.anew THEN coalesce(o.destination_ref, i.ref) END, clock_now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[]) AS i(operation_key, new_key, ref, anew) JOIN operation o ON o.operation_key = i.operation_key
 WHERE o.state = 'succeeded'
 ON CONFLICT (operation_key) DO NOTHING
 RETURNING operation_key`;
@@ -60,6 +60,17 @@ SELECT attempt_id, (extract(epoch FROM deadline_at - now) * 1000)::float8 AS lef
   (extract(epoch FROM claimed_at) * 1000)::float8 AS first_seen_ms, generation, operation_keys, traceparent, tracestate, last_traceparent
 FROM taken, clock`;
 
+/**
+ * The person's record is not there any more; one that another lead of the person has made since is. Whoever made the gone one is not to bring its
+ * reference back.
+ */
+const goneContactSql = `
+UPDATE contact_state c SET contact_ref = nullif(c.contact_ref, coalesce(o.destination_ref, $4)), owner_key = nullif(c.owner_key, $3),
+  owner_hold_id = CASE WHEN c.owner_key <> $3 THEN c.owner_hold_id END, owner_fields = CASE WHEN c.owner_key <> $3 THEN c.owner_fields END,
+  updated_at = clock_now()
+FROM delivery d JOIN operation o ON o.operation_key = $3
+WHERE d.event_id = $1 AND d.destination = $2 AND c.person_key = convert_from(d.record_key, 'UTF8') AND c.destination = d.destination`;
+
 export interface RepairClaim {
   work: Pick<Work<unknown>, 'attemptId' | 'plan'>;
   permit: Permit & { repair: Repair };
@@ -77,8 +88,8 @@ class NotAsApproved extends Error {
 }
 
 /**
- * Takes one delivery whose payload was corrected, once per item: what had succeeded and is to be changed gets a new generation under a new key, what the
- * destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
+ * Takes one delivery that was corrected or is repaired, once per item: what had succeeded and is to be changed gets a new generation under a new key, and
+ * so does what is not there any more, without its reference; what the destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
  * not what was approved: another generation, another item, at work, closed, or an operation
  * that cannot be taken for succeeded; or where the permit is over. Then nothing of it is changed,
  * and the item is closed.
@@ -112,9 +123,10 @@ function claimOnce(db: Database, { work, permit, leaseMs }: RepairClaim): Promis
 const repairable: readonly DeliveryState[] = ['delivered', 'dead', 'expired'];
 
 function isApproved(row: LockedRow, { repair, itemId, operationKeys }: RepairClaim['permit']): boolean {
+  const { renew, adopt, forget = [] } = repair;
   // Delivered, and nothing of it changes: another round would deliver it twice or do nothing.
-  const useful = row.state !== 'delivered' || repair.renew.length > 0;
-  const named = [...repair.renew, ...repair.adopt].every(({ operationKey: key }) => row.operation_keys.includes(key));
+  const useful = row.state !== 'delivered' || renew.length + forget.length > 0;
+  const named = [...renew, ...adopt, ...forget].every(({ operationKey: key }) => row.operation_keys.includes(key));
   const allowed = row.operation_keys.every((key) => operationKeys.includes(key));
   return (
     useful &&
@@ -128,24 +140,36 @@ function isApproved(row: LockedRow, { repair, itemId, operationKeys }: RepairCla
 }
 
 async function prepare(tx: Tx, row: LockedRow, permit: RepairClaim['permit']): Promise<{ generation: number; keys: string[] }> {
-  const { renew, adopt } = permit.repair;
-  const found = [...renew, ...adopt];
+  const { renew, adopt, forget = [] } = permit.repair;
+  const [found, again] = [
+    [...renew, ...adopt],
+    [...renew, ...forget],
+  ];
   await tx.sql('delivery.repair_adopt', adoptSql, [found.map((one) => one.operationKey), found.map(({ ref }) => ref ?? null)]);
-  const [succeeded] = await tx.sql<{ count: number }>('delivery.repair_found', foundSql, [found.map((one) => one.operationKey)]);
-  if (succeeded?.count !== found.length) throw new NotAsApproved();
-  const generation = renew.length === 0 ? row.generation : row.generation + 1;
-  const renewed = new Map(renew.map((one) => [one.operationKey, renewedKey(one.operationKey, permit, generation)]));
+  const named = [...found, ...forget].map((one) => one.operationKey);
+  const [succeeded] = await tx.sql<{ count: number }>('delivery.repair_found', foundSql, [named]);
+  if (succeeded?.count !== named.length) throw new NotAsApproved();
+  const generation = again.length === 0 ? row.generation : row.generation + 1;
+  const renewed = new Map(again.map((one) => [one.operationKey, renewedKey(one.operationKey, permit, generation)]));
   const made = await tx.sql('delivery.repair_renew', renewSql, [
     [...renewed.keys()],
     [...renewed.values()],
-    renew.map(({ ref }) => ref ?? null),
+    again.map(({ ref }) => ref ?? null),
+    again.map((one) => forget.includes(one)),
   ]);
-  if (made.length !== renew.length) throw new NotAsApproved();
-  const left = row.operation_keys.filter((key) => !found.some((one) => one.operationKey === key));
-  await tx.sql('delivery.repair_reopen', reopenSql, [left]);
-  const contact = renew.find((one) => kindOf(one.operationKey, permit) === 'contact');
-  if (contact?.ref !== undefined) await tx.sql('delivery.repair_contact', contactSql, [permit.eventId, permit.destination, contact.ref]);
+  if (made.length !== again.length) throw new NotAsApproved();
+  await tx.sql('delivery.repair_reopen', reopenSql, [row.operation_keys.filter((key) => !named.includes(key))]);
+  await prepareContact(tx, permit);
   return { generation, keys: row.operation_keys.map((key) => renewed.get(key) ?? key) };
+}
+
+async function prepareContact(tx: Tx, permit: RepairClaim['permit']): Promise<void> {
+  const { renew, forget = [] } = permit.repair;
+  const isContact = ({ operationKey: key }: { operationKey: string }): boolean => kindOf(key, permit) === 'contact';
+  const name = [permit.eventId, permit.destination];
+  const [contact, gone] = [renew.find(isContact), forget.find(isContact)];
+  if (contact?.ref !== undefined) await tx.sql('delivery.repair_contact', contactSql, [...name, contact.ref]);
+  if (gone !== undefined) await tx.sql('delivery.repair_contact_gone', goneContactSql, [...name, gone.operationKey, gone.ref ?? null]);
 }
 
 /** `contact` of `<event>:<destination>:contact~g2`. */
