@@ -63,13 +63,14 @@ export {
 export type { LookupResult, Outcome, OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
 export type { Permit, Repair, RepairedOperation } from './permits/permit.js';
-export { loadPermitPrivateKey, loadSigningKey, loadVerifyingKeys } from './permits/permit-keys.js';
+export { loadPermitPrivateKey, loadPermitPublicKeys, loadSigningKey, loadVerifyingKeys } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
 export { openReplays, type Replays, type ReplaysOptions } from './permits/replays.js';
 export type { FiguresAnswer, HourFigure, OpenFigure } from './queues/figures-route.js';
 export type { WaitingAnswer, WaitingGroup, WaitingGroupsAnswer, WaitingItem } from './queues/waiting-route.js';
 export { commandReason, reasonText } from './reason-text.js';
+export * from './reconcile/index.js';
 export { recoveryDdl, recoveryDdlDown } from './recovery-ddl.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';

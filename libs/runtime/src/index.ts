@@ -1,7 +1,7 @@
 export { type CoalesceOptions, type Coalescer, CoalescerFull, coalesce } from './coalesce.js';
 export { ConfigError, type ConfigProblem } from './config/config-error.js';
 export { describeIssues } from './config/describe-issues.js';
-export { loadAll, loadEnv } from './config/env.js';
+export { attempt, loadAll, loadEnv } from './config/env.js';
 export {
   baseEnv,
   databaseEnv,
@@ -41,22 +41,34 @@ export { metrics, registry } from './metrics/metrics.js';
 export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
 export { KeyRing } from './sealing/key-ring.js';
 export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';
+export {
+  leaseOutlasts,
+  namedSecrets,
+  namesServices,
+  ownToken,
+  secretFiles,
+  secretsOfChannels,
+  secretsOfDestinations,
+} from './service/checks.js';
+export type { Checks, KnownConfiguration } from './service/configuration.js';
 export { type CrashPoint, crashPoint, crashPointSoon, crashPoints } from './service/crash-points.js';
 export type { Stoppable } from './service/drain.js';
 export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
-export { loadSite, parseSite } from './site/load-site.js';
+export { loadSite, parseSite, readSite } from './site/load-site.js';
 export { type RouteSubject, route } from './site/route.js';
 export {
   type ChannelConfig,
   type DestinationConfig,
   type ErrorOutcome,
   type ErrorRule,
+  type FieldTruth,
   type OidcConfig,
   type OperatorConfig,
   type OwnerConfig,
   type PersonRole,
   type PolicyConfig,
   personRoles,
+  type ReconcileConfig,
   type RouteConfig,
   type Site,
   type SourceConfig,

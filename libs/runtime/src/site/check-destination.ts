@@ -34,6 +34,17 @@ const fields = z.object({
     .object({ cool_down: time('15s'), longest_cool_down: time('60s') })
     .catch({ cool_down: Number.NaN, longest_cool_down: Number.NaN })
     .prefault({}),
+  reconcile: z
+    .object({
+      owner: z.string().optional().catch(undefined),
+      every: duration.optional().catch(Number.NaN),
+      status: z
+        .object({ transitions: z.record(z.string(), texts).catch({}) })
+        .optional()
+        .catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
   quota: z
     .object({ per: duration.catch(Number.NaN) })
     .optional()
@@ -47,7 +58,29 @@ export type ReadableDestination = z.infer<typeof readableDestination>;
 
 /** What no single field of a destination shows. `path`: where it stands in the file. */
 export function checkDestination(destination: ReadableDestination, path: string): ConfigProblem[] {
-  return [...checkOperations(destination, path), ...checkTemplates(destination, path), ...checkTimes(destination, path)];
+  return [
+    ...checkOperations(destination, path),
+    ...checkTemplates(destination, path),
+    ...checkTimes(destination, path),
+    ...checkReconcile(destination, `${path}.reconcile`),
+  ];
+}
+
+function checkReconcile({ reconcile }: ReadableDestination, path: string): ConfigProblem[] {
+  const transitions = reconcile?.status?.transitions ?? {};
+  return [
+    ...when(reconcile?.every === 0, { path: `${path}.every`, problem: 'is no time at all', fix: 'Make it longer than 0' }),
+    ...Object.entries(transitions).flatMap(([status, followers]) =>
+      when(
+        followers.some((follower) => !Object.hasOwn(transitions, follower)),
+        {
+          path: `${path}.status.transitions.${status}`,
+          problem: 'leads to a status that is not described',
+          fix: 'Name that status too, with [] where nothing follows it',
+        },
+      ),
+    ),
+  ];
 }
 
 function checkOperations({ operations, lookup, paths, updates, errors }: ReadableDestination, path: string): ConfigProblem[] {

@@ -3,33 +3,55 @@ import { parseDocument } from 'yaml';
 import { ConfigError, type ConfigProblem } from '../config/config-error.js';
 import { describeIssues } from '../config/describe-issues.js';
 import { crossCheck } from './cross-checks.js';
+import { outlineOf, type SiteOutline } from './outline.js';
 import type { Site } from './site.js';
 import { siteSchema } from './site-schema.js';
 import { substitute } from './substitute.js';
 import { toSite } from './to-site.js';
 
-/** Reads, substitutes `${NAME}` / `${NAME:-default}`, validates and cross-checks the site file. Throws ConfigError with every problem. */
-export function loadSite(file: string, env: NodeJS.ProcessEnv = process.env): Site {
-  let text: string;
+/** The site file as far as it can be understood. */
+export interface ReadSite {
+  /** All of it; only where nothing is wrong. */
+  site?: Site;
+  /** Absent where the file cannot be read at all. */
+  outline?: SiteOutline;
+  problems: ConfigProblem[];
+}
+
+/** Reads the site file like {@link loadSite} and never throws: what is right in it can be held against the rest of the configuration. */
+export function readSite(file: string, env: NodeJS.ProcessEnv = process.env): ReadSite {
   try {
-    text = readFileSync(file, 'utf8');
+    return readSiteText(readFileSync(file, 'utf8'), env);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new ConfigError([{ path: file, problem: `cannot be read (${code})`, fix: 'Name a readable file in LD_SITE_FILE' }]);
+    return { problems: [{ path: file, problem: `cannot be read (${code})`, fix: 'Name a readable file in LD_SITE_FILE' }] };
   }
-  return parseSite(text, env);
+}
+
+/** Reads, substitutes `${NAME}` / `${NAME:-default}`, validates and cross-checks the site file. Throws ConfigError with every problem. */
+export function loadSite(file: string, env: NodeJS.ProcessEnv = process.env): Site {
+  return whole(readSite(file, env));
 }
 
 /** As loadSite, from the file's text. */
 export function parseSite(text: string, env: NodeJS.ProcessEnv): Site {
+  return whole(readSiteText(text, env));
+}
+
+function whole({ site, problems }: ReadSite): Site {
+  if (site === undefined) throw new ConfigError(problems);
+  return site;
+}
+
+function readSiteText(text: string, env: NodeJS.ProcessEnv): ReadSite {
   const document = parseDocument(text, { prettyErrors: false });
-  if (document.errors.length > 0) throw new ConfigError(document.errors.map((error) => syntaxProblem(error, text)));
+  if (document.errors.length > 0) return { problems: document.errors.map((error) => syntaxProblem(error, text)) };
   const { value, problems } = substitute(document.toJS({ maxAliasCount: 100 }), env);
   const parsed = siteSchema.safeParse(value);
   if (!parsed.success) addNew(problems, describeIssues(parsed.error.issues, value));
   addNew(problems, crossCheck(value));
-  if (!parsed.success || problems.length > 0) throw new ConfigError(problems);
-  return toSite(parsed.data);
+  const outline = outlineOf(value);
+  return parsed.success && problems.length === 0 ? { site: toSite(parsed.data), outline, problems } : { outline, problems };
 }
 
 /** One place is named once: an unset variable also fails its field's pattern, which would only confuse. */

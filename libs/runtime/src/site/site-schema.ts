@@ -86,6 +86,30 @@ const errorRule = z.strictObject({
   class: z.enum(failureClasses).optional().describe('Of outcome permanent; default permanent.'),
 });
 
+const fieldName = z.string().regex(/^[A-Za-z_][\w-]*(\.[\w-]+)*$/);
+const statusName = z.string().min(1).max(100);
+
+const reconcile = z.strictObject({
+  every: duration.optional().describe('Compared this often by itself; absent: when somebody asks for it.'),
+  window: duration.prefault('24h').describe('How far back a comparison by itself looks, by submitted_at.'),
+  overlap: duration.prefault('5m').describe('How much further back it looks for what its search showed late.'),
+  rate: z.number().min(0.1).max(10_000).default(20).describe('Calls per second at most; fewer while leads wait for the destination.'),
+  page: z.number().int().min(1).max(500).default(200).describe('Leads compared at a time.'),
+  fields: z
+    .record(fieldName, z.enum(['ours', 'theirs', 'newest']))
+    .default({})
+    .describe('Whose value of a field is right; ours where nothing is said. newest: whoever wrote it last.'),
+  status: z
+    .strictObject({
+      transitions: z
+        .record(statusName, z.array(statusName))
+        .describe('Which status may follow which; the first one named is that of a new record.'),
+    })
+    .optional()
+    .describe('Absent: every status is right.'),
+  owner: slug.optional().describe('Who is given what differs; absent: integration.'),
+});
+
 const destination = z.strictObject({
   connector: z.enum(['webhook']),
   primary: z.boolean().default(false).describe("The lead's notification is told on this destination's outcome."),
@@ -146,6 +170,7 @@ const destination = z.strictObject({
     .max(1_000)
     .default(64)
     .describe('Writes in flight at most, per process; lookups and checks have four connections beside.'),
+  reconcile: reconcile.optional().describe('How what it holds is compared with what was delivered; absent: never.'),
 });
 
 const policy = z.strictObject({

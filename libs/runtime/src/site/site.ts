@@ -72,6 +72,31 @@ export interface DestinationConfig {
   quota?: { requests: number; perMs: number };
   /** Writes in flight at most, per process. */
   concurrency: number;
+  /** Absent: it is never compared. */
+  reconcile?: ReconcileConfig;
+}
+
+/** Whose value of a field is right. `newest`: whoever wrote it last. */
+export type FieldTruth = 'ours' | 'theirs' | 'newest';
+
+/** How what a destination holds is compared with what was delivered. */
+export interface ReconcileConfig {
+  /** Absent: only when somebody asks for it. */
+  everyMs?: number;
+  /** How far back a comparison by itself looks, by submitted_at. */
+  windowMs: number;
+  /** How much further back it looks for what its search showed late. */
+  overlapMs: number;
+  /** Calls of the destination per second at most. */
+  rate: number;
+  /** Leads compared at a time. */
+  page: number;
+  /** By field; one that is not named is `ours`. */
+  fields: Record<string, FieldTruth>;
+  /** Which status may follow which; the first one is that of a new record. Absent: every status is right. */
+  transitions?: Record<string, string[]>;
+  /** Who is given what differs. */
+  owner?: string;
 }
 
 export interface UpdateConfig {

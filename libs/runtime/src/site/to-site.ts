@@ -1,4 +1,4 @@
-import type { DestinationConfig, OidcConfig, PolicyConfig, Site, SourceConfig } from './site.js';
+import type { DestinationConfig, OidcConfig, PolicyConfig, ReconcileConfig, Site, SourceConfig } from './site.js';
 import type { SiteDocument } from './site-schema.js';
 
 const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
@@ -66,6 +66,21 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
     retryBudget: destination.retry_budget,
     quota: destination.quota && { requests: destination.quota.requests, perMs: destination.quota.per },
     concurrency: destination.concurrency,
+    ...(destination.reconcile && { reconcile: toReconcile(destination.reconcile) }),
+  };
+}
+
+function toReconcile(reconcile: NonNullable<SiteDocument['destinations'][string]['reconcile']>): ReconcileConfig {
+  const { every, window, overlap, rate, page, fields, status, owner } = reconcile;
+  return {
+    ...(every !== undefined && { everyMs: every }),
+    windowMs: window,
+    overlapMs: overlap,
+    rate,
+    page,
+    fields,
+    ...(status && { transitions: status.transitions }),
+    ...(owner !== undefined && { owner }),
   };
 }
 

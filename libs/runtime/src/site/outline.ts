@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { SecretRef } from '../config/secrets.js';
+import { readableDestination } from './check-destination.js';
+
+/** A secret that the site file names, and where it does. */
+export interface NamedSecret {
+  /** Place in the file: `destinations.crm.secret`. */
+  path: string;
+  ref: SecretRef;
+}
+
+export interface DestinationOutline {
+  /** In milliseconds; not a number where it cannot be read. */
+  timeoutMs: number;
+  lookupTimeoutMs: number;
+  secrets: NamedSecret[];
+}
+
+/** What other parts of the configuration are held against, of a site file that may be wrong elsewhere. */
+export interface SiteOutline {
+  destinations: Record<string, DestinationOutline>;
+  channels: Record<string, { secrets: NamedSecret[] }>;
+}
+
+const anything = z.record(z.string(), z.unknown()).catch({});
+const parts = z.object({ destinations: anything, channels: anything }).catch({ destinations: {}, channels: {} });
+
+/** The outline of a document whose placeholders are filled in. */
+export function outlineOf(document: unknown): SiteOutline {
+  const { destinations, channels } = parts.parse(document);
+  return {
+    destinations: mapEntries(destinations, (value, name) => {
+      const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs = timeoutMs } = readableDestination.parse(value);
+      return { timeoutMs, lookupTimeoutMs, secrets: secretsIn(value, `destinations.${name}`) };
+    }),
+    channels: mapEntries(channels, (value, name) => ({ secrets: secretsIn(value, `channels.${name}`) })),
+  };
+}
+
+const secretRef = z.union([z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })]);
+
+/** Whatever has the form of a secret, at any depth: each connector names its own. */
+function secretsIn(value: unknown, path: string): NamedSecret[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  const ref = secretRef.safeParse(value);
+  if (ref.success) return [{ path, ref: ref.data }];
+  return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, `${path}.${key}`));
+}
+
+function mapEntries<T>(map: Record<string, unknown>, change: (value: unknown, name: string) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, change(value, name)]));
+}
