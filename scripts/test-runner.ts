@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testSize } from '#testkit';
-import { add, type Counts, chosenStages, closingLine, countStage, type JestReport, none, type Stage } from './test-stages.js';
+import { add, type Counts, chosenStages, closingLine, countStage, type JestReport, none, type Stage, slowest } from './test-stages.js';
 
 const root = process.cwd();
 const size = testSize();
@@ -27,7 +27,7 @@ function jestArguments(stage: Stage, outputFile: string): string[] {
   return ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...options];
 }
 
-function runStage(stage: Stage): Promise<Counts> {
+function runStage(stage: Stage): Promise<{ counts: Counts; slow: string[] }> {
   console.log(`\n== ${stage.name}`);
   const outputFile = join(folder, `${stage.name}.json`);
   // Jest repeats its JSON on stdout; people read its stderr. A group of its own, so that a hung stage goes with all that it started.
@@ -50,7 +50,8 @@ function runStage(stage: Stage): Promise<Counts> {
       for (const timer of [limit, grace]) clearTimeout(timer);
       clearInterval(watch);
       running = undefined;
-      resolve(countStage(stage, readReport(outputFile), exitCode));
+      const report = readReport(outputFile);
+      resolve({ counts: countStage(stage, report, exitCode), slow: slowest(report, root) });
     });
   });
 }
@@ -80,8 +81,9 @@ async function main(): Promise<void> {
   for (const stage of chosenStages(process.argv.slice(2), size)) {
     if (interrupted) break;
     const startedAt = Date.now();
-    const counts = await runStage(stage);
+    const { counts, slow } = await runStage(stage);
     total = add(total, counts);
+    for (const line of slow) console.log(line);
     console.log(`${stage.name}: ${closingLine(counts)} in ${Math.round((Date.now() - startedAt) / 1000)} s`);
   }
   rmSync(folder, { recursive: true });

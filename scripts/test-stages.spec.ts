@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { add, chosenStages, closingLine, countStage, type JestReport, none, type Stage } from './test-stages.js';
+import { add, chosenStages, closingLine, countStage, type JestReport, none, type Stage, slowest } from './test-stages.js';
 
 const stage: Stage = { name: 'unit', project: 'unit' };
 const names = (list: Stage[]) => list.map(({ name }) => name);
@@ -46,5 +46,17 @@ describe('the stages of a test run', () => {
     const counts = countStage(stage, given, exitCode);
     expect(counts.failed).toBe(1);
     expect(counts.failures.join()).toContain(why);
+  });
+
+  it('name the tests that took longest', () => {
+    const test = (fullName: string, duration: number) => ({ fullName, duration, status: 'passed', failureMessages: [] });
+    const file = {
+      name: '/clone/a.spec.ts',
+      status: 'passed',
+      message: '',
+      assertionResults: [test('short', 900), test('long', 7_100), test('longer', 61_000)],
+    };
+    expect(slowest(report({ testResults: [file] }), '/clone')).toEqual(['61 s  longer (a.spec.ts)', '7 s  long (a.spec.ts)']);
+    expect(slowest(undefined, '/clone')).toEqual([]);
   });
 });

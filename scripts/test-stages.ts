@@ -36,7 +36,7 @@ export interface JestReport {
     name: string;
     status: string;
     message: string;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] | null }[];
+    assertionResults: { fullName: string; status: string; failureMessages: string[] | null; duration?: number | null }[];
   }[];
 }
 
@@ -63,6 +63,19 @@ export function countStage(stage: Stage, report: JestReport | undefined, exitCod
   if (failures.length > 0) return counts;
   if (counts.passed === 0) return add(counts, broken(stage, 'no test ran'));
   return exitCode === 0 ? counts : add(counts, broken(stage, `every test passed, yet Jest ended with ${exitCode ?? 'a signal'}`));
+}
+
+/** The tests of a stage that took longest, ten at most and none below five seconds, longest first: `12 s  name (file)`. */
+export function slowest(report: JestReport | undefined, root: string): string[] {
+  const tests = (report?.testResults ?? []).flatMap(({ name: file, assertionResults }) =>
+    assertionResults.map(({ fullName, duration }) => ({
+      seconds: Math.round((duration ?? 0) / 1000),
+      fullName,
+      file: file.replace(`${root}/`, ''),
+    })),
+  );
+  const slow = tests.filter(({ seconds }) => seconds >= 5).sort((left, right) => right.seconds - left.seconds);
+  return slow.slice(0, 10).map(({ seconds, fullName, file }) => `${seconds} s  ${fullName} (${file})`);
 }
 
 /** The sum of two counts. */
