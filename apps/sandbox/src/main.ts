@@ -12,11 +12,15 @@ const env = {
   LD_SECRETS_DIR: z.string().optional(),
 };
 
+/** Signing secrets and the bot's token; one that is not there is not asked for. */
+const secretFileNames = ['crm-secret', 'marketing-secret', 'chat-token'] as const;
+
 await runService({
   name: 'sandbox',
   env,
+  checks: ({ env: { LD_SECRETS_DIR: dir } }) => secretFileNames.map((file) => () => secretIn(dir, file)),
   async start({ env: settings, telemetry, logger }) {
-    const secret = (file: string): string | undefined => secretIn(settings.LD_SECRETS_DIR, file);
+    const secret = (file: (typeof secretFileNames)[number]): string | undefined => secretIn(settings.LD_SECRETS_DIR, file);
     const sandbox = new Sandbox({
       telemetry,
       crmSecret: secret('crm-secret'),

@@ -19,6 +19,8 @@ export interface SandboxOptions {
 
 /** Longer than any client keeps an idle connection, so that the server is never the one that closes under a request. */
 const keepAliveMs = 120_000;
+/** A lookup may name 200 keys in its URL. */
+const maxHeaderBytes = 65_536;
 const rowsOnPage = 30;
 const mostWitnesses = 50;
 
@@ -46,7 +48,7 @@ export class Sandbox {
       marketing: marketing.snapshot(rowsOnPage),
       chat: chat.snapshot(rowsOnPage),
     }));
-    this.server = createServer({ keepAliveTimeout: keepAliveMs }, (req, res) => this.dispatch(req, res));
+    this.server = createServer({ keepAliveTimeout: keepAliveMs, maxHeaderSize: maxHeaderBytes }, (req, res) => this.dispatch(req, res));
     this.server.on('connection', (socket: Socket) => {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));

@@ -1,4 +1,4 @@
-import type { CrmKind } from './crm-store.js';
+import type { CrmKind } from './crm-record.js';
 
 export type CountedCall = CrmKind | 'lookup';
 

@@ -4,8 +4,11 @@ import { ruleSchema, type Switches } from '../faults/rule.js';
 import { RuleBook } from '../faults/rule-book.js';
 import { type Answer, type Call, type Exchange, jsonObject, sendAnswer, type Witness } from '../http/call.js';
 import { CallCounts } from './call-counts.js';
-import { type CrmKind, CrmStore } from './crm-store.js';
+import { type Author, type CrmKind, keyField, writingOf } from './crm-record.js';
+import { CrmStore } from './crm-store.js';
+import { byHand } from './hand-door.js';
 import { Minutes } from './minutes.js';
+import { keysOf, search } from './reading.js';
 import { signatureHolds } from './signature.js';
 
 export interface CrmOptions {
@@ -19,14 +22,12 @@ interface Write {
   kind: CrmKind;
   key: string;
   call: Call;
-  /** Id of the contact that is to be changed; absent for a new record. */
+  /** Id of the record that is to be changed; absent for a new one. */
   id?: string;
 }
 
-/** Field that identifies a record of each kind, in bodies and in lookups. */
-const keyField: Record<CrmKind, string> = { contact: 'person_key', lead: 'external_id' };
 const kindOfPath: Record<string, CrmKind> = { '/contacts': 'contact', '/leads': 'lead' };
-const oneContact = /^\/contacts\/([^/]+)$/;
+const oneRecord = /^(\/contacts|\/leads)\/([^/]+)$/;
 const writeSwitches: Record<CrmKind, (keyof Switches)[]> = {
   contact: ['idempotency', 'contactUpsert'],
   lead: ['idempotency', 'uniqueLeads'],
@@ -35,7 +36,8 @@ const controlSchema = ruleSchema(['contact', 'lead', 'lookup', 'check']);
 
 /**
  * A CRM that is a witness, not a helper: any `POST /leads` makes another record, even for an external id it knows. What saves the
- * writer is only what it sends: an idempotency key, a person key, or a lookup of its own.
+ * writer is only what it sends: an idempotency key, a person key, or a lookup of its own. It says of each record who changed it last, and
+ * how often it was changed.
  */
 export class Crm implements Witness {
   readonly rules = new RuleBook();
@@ -54,13 +56,13 @@ export class Crm implements Witness {
   }
 
   routeOf(path: string): string {
-    return oneContact.test(path) ? '/contacts/{id}' : path;
+    return path.replace(oneRecord, '$1/{id}');
   }
 
   handle(exchange: Exchange): void {
     const { call } = exchange;
-    const id = oneContact.exec(call.path)?.[1];
-    const kind = id === undefined ? kindOfPath[call.path] : 'contact';
+    const [, list = call.path, id] = oneRecord.exec(call.path) ?? [];
+    const kind = kindOfPath[list];
     if (call.path === '/check') this.check(exchange);
     else if (kind === undefined) this.answer(exchange, this.administer(call));
     else if (call.method === (id === undefined ? 'POST' : 'PATCH')) this.write(exchange, kind, id);
@@ -78,13 +80,14 @@ export class Crm implements Witness {
   }
 
   private administer(call: Call): Answer {
+    const typed = byHand(this.store, call);
+    if (typed !== undefined) return typed;
     if (call.path.startsWith('/control')) return control(call, this.rules, controlSchema);
     if (call.path === '/calls') return { status: 200, body: this.calls.of(call.query.get('external_id') ?? '') };
     if (call.path === '/minutes') return { status: 200, body: this.minutes.list() };
     if (call.path === '/stats') return { status: 200, body: this.stats() };
     if (call.path !== '/data') return { status: 404, body: { error: `no such path: ${call.path}` } };
-    if (call.method === 'GET')
-      return { status: 200, body: { leads: this.store.find('lead', undefined), contacts: this.store.find('contact', undefined) } };
+    if (call.method === 'GET') return { status: 200, body: { leads: this.store.list('lead'), contacts: this.store.list('contact') } };
     if (call.method !== 'DELETE') return notAllowed(['GET', 'DELETE']);
     this.requests = 0;
     this.lookups = 0;
@@ -103,7 +106,7 @@ export class Crm implements Witness {
     const { call } = exchange;
     this.minutes.add(text(call.headers['idempotency-key']), call.receivedMs);
     const body = jsonObject(call.body);
-    const key = text(body?.[keyField[kind]]) ?? (id === undefined ? undefined : this.store.contact(id)?.key) ?? '';
+    const key = text(body?.[keyField[kind]]) ?? (id === undefined ? undefined : this.store.record(id, kind)?.key) ?? '';
     const externalId = text(body?.external_id) ?? (key === '' ? text(body?.person_key) : key);
     this.calls.add(externalId, kind);
     const { fault, switches } = this.rules.decide({ operation: kind, externalId, campaign: text(body?.campaign) }, writeSwitches[kind]);
@@ -127,12 +130,13 @@ export class Crm implements Witness {
 
   private lookup(exchange: Exchange, kind: CrmKind): void {
     this.lookups += 1;
-    const key = exchange.call.query.get(keyField[kind]) ?? undefined;
-    this.calls.add(key, 'lookup');
-    const ruled = { operation: 'lookup', subject: kind, externalId: key };
+    const { call } = exchange;
+    const keys = keysOf(kind, call);
+    for (const key of keys) this.calls.add(key, 'lookup');
+    const ruled = { operation: 'lookup', subject: kind, externalId: keys.length === 1 ? keys[0] : undefined };
     const { fault, switches } = this.rules.decide(ruled, ['searchLagMs']);
-    const search = (): Answer => ({ status: 200, body: this.store.find(kind, key, Date.now() - switches.searchLagMs) });
-    carryOut(exchange, fault, this.work(search, search));
+    const found = (): Answer => search(this.store, { kind, call, bornBeforeMs: Date.now() - switches.searchLagMs });
+    carryOut(exchange, fault, this.work(found, found));
   }
 
   private answer({ res, span }: Exchange, answer: Answer): void {
@@ -155,9 +159,14 @@ export class Crm implements Witness {
     return { status: 401, body: { error: 'webhook-signature does not match' } };
   }
 
+  /** A signature got here only where it holds, or where this CRM has no secret to check it by. */
+  private authorOf({ headers }: Call): Author {
+    return headers['webhook-signature'] === undefined ? 'other' : 'us';
+  }
+
   private refusal({ kind, key, id }: Write, body: unknown): Answer | undefined {
     if (body === undefined) return { status: 400, body: { error: 'the body is not a JSON object' } };
-    if (id !== undefined) return this.store.contact(id) === undefined ? { status: 404, body: { error: 'not_found' } } : undefined;
+    if (id !== undefined) return this.store.record(id, kind) === undefined ? { status: 404, body: { error: 'not_found' } } : undefined;
     if (key !== '') return undefined;
     return { status: 422, body: { error: `${keyField[kind]} is missing`, field: keyField[kind] } };
   }
@@ -172,8 +181,9 @@ export class Crm implements Witness {
       return { status: 409, body: { error: 'duplicate_external_id', id: twin.id } };
     }
     const upserted = kind === 'contact' && switches.contactUpsert ? twin : undefined;
-    const old = changed === undefined ? upserted : this.store.contact(changed);
-    const { id } = old === undefined ? this.store.create(kind, key, call) : this.store.update(old, call);
+    const old = changed === undefined ? upserted : this.store.record(changed, kind);
+    const writing = writingOf(call, this.authorOf(call));
+    const { id } = old === undefined ? this.store.create(kind, key, writing) : this.store.update(old, writing);
     const status = old === undefined ? 201 : 200;
     if (idempotencyKey !== undefined) this.store.remember(idempotencyKey, call, { status, id });
     return { status, body: { id } };
