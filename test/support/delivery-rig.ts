@@ -15,6 +15,7 @@ import {
   type ReplayGate,
   recoveryDdl,
   type Vault,
+  windowDdl,
 } from '#delivery';
 import { outboxDdl } from '#messaging';
 import { createLogger, type Database, migrateService, openDatabase, startTelemetry } from '#runtime';
@@ -26,7 +27,7 @@ export { newEvents, RigReceipt, type RigReceived, received } from './rig-records
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, outboxDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}

@@ -80,7 +80,7 @@ interface Served {
 /** Starts crm-writer: storage, relay, internal API, one engine and one consumer group per destination, and what keeps its rows moving. */
 export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
-  const configs = servedDestinations(site, { names: env.LD_DESTINATIONS, leaseMs: env.LEASE_MS });
+  const configs = servedDestinations(site, env.LD_DESTINATIONS);
   const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
   const token = tokens['crm-writer'] ?? '';
   const keyed = hmacs(loadHmacSecret(env.LD_SECRETS_DIR));
@@ -118,7 +118,8 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const onChange = settleContactOf(contacts);
   const verified = verifiedTargets(served, swept);
   const byName = { target: (name: string) => swept.get(name), verified: (name: string) => verified.get(name) };
-  serveDeliveries(server, { db, ...byName, onChange, relayWake, telemetry: context.telemetry, logger });
+  const decode = (event: Buffer) => storage.codec.decode(LeadAcceptedEvent, event);
+  serveDeliveries(server, { db, ...byName, onChange, relayWake, decode, telemetry: context.telemetry, logger });
   const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange, callTimes });
   await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();

@@ -113,7 +113,8 @@ function keepUp(
   const topics = { wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
   const target = (name: string) => sweptNotification(name, { ...topics, site, channels, codec, leaseMs: env.LEASE_MS });
   const relayWake = (): void => relay.wake();
-  serveDeliveries(server, { db, target, verified: target, relayWake, telemetry, logger });
+  const decode = (event: Buffer) => codec.decode(LeadResolvedEvent, event);
+  serveDeliveries(server, { db, target, verified: target, relayWake, decode, telemetry, logger });
   const states = statesRoute(db);
   server.route('/internal/v1/deliveries:state', { callers: ['intake', 'reconciler', 'operator'], body: statesRequest }, async (body) =>
     withNotifications(await states(body)),

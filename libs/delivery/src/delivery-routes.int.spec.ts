@@ -39,6 +39,7 @@ describe('what a service tells others of its deliveries', () => {
     target: (destination: string) => (destination === 'rig' ? sweptTarget() : undefined),
     verified: () => undefined,
     relayWake: () => {},
+    decode: () => Promise.reject(new Error('not asked for')),
     telemetry: startTelemetry({ service: 'rig', ratio: 0 }),
     logger: createLogger('rig', 'silent'),
   });

@@ -10,6 +10,8 @@ import { findRequest, findRoute } from './find-route.js';
 import { historyRequest, historyRoute } from './history-route.js';
 import { figuresRequest, figuresRoute } from './queues/figures-route.js';
 import { waitingGroupsRoute, waitingRequest, waitingRoute } from './queues/waiting-route.js';
+import { windowRequest } from './reconcile/window-request.js';
+import { type WindowOptions, windowRoute } from './reconcile/window-route.js';
 import { lookupRequest, lookupRoute } from './replays/lookup-route.js';
 import { replayFactsRequest, replayFactsRoute } from './replays/replay-facts-route.js';
 import { closeItemsRoute, replayItemsRequest, replayItemsRoute } from './replays/replay-items-route.js';
@@ -29,6 +31,8 @@ export interface ServeOptions {
   relayWake: () => void;
   telemetry: Telemetry;
   logger: Logger;
+  /** Reads the events that deliveries came with. */
+  decode: WindowOptions['decode'];
 }
 
 /** Serves a service's deliveries to the others. `deliveries:state` may be served in a form of one's own by registering it afterwards. */
@@ -36,12 +40,14 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   const { db } = options;
   const readers = ['intake', 'reconciler', 'operator'];
   server.route('/internal/v1/deliveries:state', { callers: readers, body: statesRequest }, statesRoute(db));
+  const window = { callers: ['reconciler'], body: windowRequest };
+  server.route('/internal/v1/deliveries:window', window, windowRoute(options));
   server.route('/internal/v1/destinations:state', { callers: readers, body: destinationsRequest }, destinationsRoute(db));
   const figures = destinationFiguresRoute({ db, nameOf: (destination) => options.target(destination)?.name ?? destination });
   server.route('/internal/v1/destinations:figures', { callers: ['operator'], body: destinationFiguresRequest }, figures);
   server.route('/internal/v1/deliveries:history', { callers: ['operator'], body: historyRequest }, historyRoute(db));
   server.route('/internal/v1/deliveries:find', { callers: ['operator'], body: findRequest }, findRoute(db));
-  server.route('/internal/v1/deliveries:unresolved', { callers: ['operator'], body: unresolvedRequest }, unresolvedRoute(db));
+  server.route('/internal/v1/deliveries:unresolved', { callers: ['operator', 'reconciler'], body: unresolvedRequest }, unresolvedRoute(db));
   server.route('/internal/v1/deliveries:command', { callers: ['operator'], body: commandRequest }, commandRoute(options));
   server.route('/internal/v1/deliveries:lookup', { callers: ['operator'], body: lookupRequest }, lookupRoute(options));
   server.route('/internal/v1/deliveries:waiting', { callers: ['operator'], body: waitingRequest }, waitingRoute(db));

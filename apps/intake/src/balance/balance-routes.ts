@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { InternalServer, Sql } from '#runtime';
 import { databaseNow } from '../database-clock.js';
 import { acceptedPage } from './accepted-page.js';
+import { leadSources } from './lead-sources.js';
 import { unclaimedPlaces } from './unclaimed-places.js';
 
 const maxItems = 500;
@@ -14,11 +15,18 @@ const unclaimedRequest = z.object({
     .min(1)
     .max(maxItems),
 });
+const sourcesRequest = z.object({
+  items: z
+    .array(z.object({ event_id: z.uuid() }))
+    .min(1)
+    .max(maxItems),
+});
 
 /**
  * The left side of the balance, POST:
  * - /internal/v1/deliveries:accepted: what was accepted in the 8 days before `to` (default: now), a page at a time
  * - /internal/v1/deliveries:unclaimed: where a delivery is that its owner does not have
+ * - /internal/v1/leads:sources: whose leads these are; one that was never accepted is left out
  */
 export function serveBalance(server: InternalServer, { db }: { db: Sql }): void {
   server.route('/internal/v1/deliveries:accepted', { callers, body: acceptedRequest }, async ({ to, after }) =>
@@ -27,5 +35,13 @@ export function serveBalance(server: InternalServer, { db }: { db: Sql }): void 
   server.route('/internal/v1/deliveries:unclaimed', { callers, maxItems, body: unclaimedRequest }, async ({ items }) => {
     const places = await unclaimedPlaces(db, items);
     return { items: items.map((item, index) => ({ ...item, place: places[index] })) };
+  });
+  server.route('/internal/v1/leads:sources', { callers, maxItems, body: sourcesRequest }, async ({ items }) => {
+    return {
+      items: await leadSources(
+        db,
+        items.map(({ event_id }) => event_id),
+      ),
+    };
   });
 }

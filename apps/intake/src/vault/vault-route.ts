@@ -6,9 +6,10 @@ import { readVault } from './read-vault.js';
 const maxItems = 500;
 const body = z.object({ items: z.array(z.object({ lead_ref: z.string().max(64) })).max(maxItems) });
 
-/** The only way out for personal data: POST /internal/v1/vault:read, for the callers that deliver it. */
+/** The only way out for personal data: POST /internal/v1/vault:read, for the callers that deliver it or compare what was delivered. */
 export function serveVault(server: InternalServer, tools: { db: Sql; ring: KeyRing; logger: Logger }): void {
-  server.route('/internal/v1/vault:read', { callers: ['crm-writer', 'notifier'], maxItems, body }, async ({ items }, { caller }) => {
+  const callers = ['crm-writer', 'notifier', 'reconciler'];
+  server.route('/internal/v1/vault:read', { callers, maxItems, body }, async ({ items }, { caller }) => {
     const read = await readVault(
       tools,
       items.map(({ lead_ref }) => lead_ref),

@@ -34,6 +34,8 @@ export {
   stopRunRequest,
   type Urgency,
 } from './api.js';
+export { windowDdl, windowDdlDown } from './ddl.js';
+export type { LeadSource, LeadSourcesAnswer } from './lead-source.js';
 export {
   type WindowAnswer,
   type WindowItem,
@@ -42,3 +44,4 @@ export {
   windowLimit,
   windowRequest,
 } from './window-request.js';
+export { type EventOfWindow, type WindowOptions, windowRoute } from './window-route.js';

@@ -5,21 +5,25 @@ import type { DeliveryState, OperationState } from '#contracts';
 export const windowLimit = 500;
 
 /** Body of POST /internal/v1/deliveries:window. The window is over `submitted_at`: [from, to). */
-export const windowRequest = z.object({
-  /** Absent, for a notifier: every notification of these events. */
-  destination: z.string().min(1).optional(),
-  from: z.iso.datetime(),
-  to: z.iso.datetime(),
-  form: z.string().optional(),
-  campaign: z.string().optional(),
-  /** State of the delivery. */
-  outcome: z.string().optional(),
-  /** The `next` of the page before. */
-  after: z.string().max(600).optional(),
-  limit: z.int().min(1).max(windowLimit).default(windowLimit),
-  /** These alone, whenever they were submitted. */
-  event_ids: z.array(z.uuid()).min(1).max(windowLimit).optional(),
-});
+export const windowRequest = z
+  .object({
+    /** Absent where events are named: every delivery of theirs. */
+    destination: z.string().min(1).optional(),
+    from: z.iso.datetime(),
+    to: z.iso.datetime(),
+    form: z.string().optional(),
+    campaign: z.string().optional(),
+    /** State of the delivery. */
+    outcome: z.string().optional(),
+    /** The `next` of the page before. */
+    after: z.string().max(600).optional(),
+    limit: z.int().min(1).max(windowLimit).default(windowLimit),
+    /** These alone, whenever they were submitted. */
+    event_ids: z.array(z.uuid()).min(1).max(windowLimit).optional(),
+  })
+  .refine((asked) => asked.destination !== undefined || asked.event_ids !== undefined, {
+    params: { problem: 'names neither a destination nor events', fix: 'Name one of them' },
+  });
 export type WindowRequest = z.input<typeof windowRequest>;
 
 export interface WindowOperation {

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import type { DeliveryState, LeadAccepted, LeadResolved } from '#contracts';
+import type { Logger, Sql } from '#runtime';
+import { newerFields, rankOf } from '../contacts/rank.js';
+import type { WindowAnswer, WindowItem, WindowOperation, windowRequest } from './window-request.js';
+
+/** What an event says of its lead. */
+export type EventOfWindow = Pick<LeadAccepted | LeadResolved, 'organization' | 'form' | 'campaign' | 'accepted_at'>;
+
+export interface WindowOptions {
+  db: Sql;
+  /** Reads the stored bytes. Rejects where they cannot be read: such a delivery is left out, and a log line says so. */
+  decode(event: Buffer): EventOfWindow | Promise<EventOfWindow>;
+  logger: Logger;
+}
+
+interface OperationRow extends Omit<WindowOperation, 'generation' | 'ref'> {
+  ref: string | null;
+}
+
+interface WindowRow {
+  event_id: string;
+  destination: string;
+  lead_ref: string;
+  test: boolean;
+  state: DeliveryState;
+  submitted_at: Date;
+  submitted_us: string;
+  updated_at: Date;
+  generation: number;
+  record_key: Buffer | null;
+  event: Buffer;
+  operations: OperationRow[] | null;
+  contact_fields: Record<string, string> | null;
+  contact_written_at: Date | null;
+  replay_item: string | null;
+}
+
+const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** An answer, a lookup or a person's word that names the record; `saw`: the destination was asked again and had it, which is more than its word at the write. */
+const evidence = `CROSS JOIN LATERAL (
+      SELECT coalesce(bool_or(a.outcome IN ('succeeded', 'duplicate', 'lookup_found', 'evidence_found')), false) AS tells,
+        coalesce(bool_or(a.destination_ref = o.destination_ref AND a.outcome IN ('duplicate', 'lookup_found', 'evidence_found')), false) AS saw
+      FROM attempt a WHERE a.operation_key IN (
+        SELECT regexp_replace(o.operation_key, '~g[0-9]+$', '') || CASE WHEN g = 1 THEN '' ELSE '~g' || g END
+        FROM generate_series(1, d.generation) AS g)
+    ) AS said`;
+
+const operations = `(
+    SELECT json_agg(json_build_object('operation_key', o.operation_key, 'kind', o.kind, 'state', o.state, 'ref', o.destination_ref,
+      'attempts', o.attempts, 'recorded_at', ${iso('o.updated_at')}, 'with_evidence', said.tells, 'seen_there', said.saw) ORDER BY k.position)
+    FROM unnest(d.operation_keys) WITH ORDINALITY AS k(operation_key, position) JOIN operation o ON o.operation_key = k.operation_key
+    ${evidence}
+  )`;
+
+const columns = `d.event_id, d.destination, d.lead_ref, d.test, d.state, d.submitted_at, d.updated_at, d.generation, d.record_key, d.event,
+  (extract(epoch FROM d.submitted_at) * 1000000)::bigint::text AS submitted_us, d.replay_item, ${operations} AS operations,
+  c.fields AS contact_fields, c.updated_at AS contact_written_at`;
+const joined = `LEFT JOIN contact_state c ON c.destination = d.destination AND c.person_key = convert_from(d.record_key, 'UTF8')`;
+
+const windowSql = `
+WITH page AS MATERIALIZED (
+  SELECT * FROM delivery
+  WHERE destination = $1 AND submitted_at >= $2 AND submitted_at < $3 AND ($4::text IS NULL OR state = $4)
+    AND (submitted_at, event_id) > (to_timestamp(0) + $5::bigint * interval '1 microsecond', $6::uuid)
+  ORDER BY submitted_at, event_id LIMIT $7
+)
+SELECT ${columns} FROM page d ${joined} ORDER BY d.submitted_at, d.event_id`;
+
+const namedSql = `
+SELECT ${columns} FROM delivery d ${joined}
+WHERE d.event_id = ANY ($1::uuid[]) AND ($2::text IS NULL OR d.destination = $2) AND ($3::text IS NULL OR d.state = $3)
+ORDER BY d.submitted_at, d.event_id, d.destination`;
+
+const cursor = z.tuple([z.string().regex(/^\d{1,18}$/), z.uuid()]);
+const beginning: z.infer<typeof cursor> = ['0', '00000000-0000-0000-0000-000000000000'];
+
+type Asked = z.output<typeof windowRequest>;
+
+/**
+ * Handler of POST /internal/v1/deliveries:window: the deliveries of a destination submitted in a window, or those of some events, with what
+ * a comparison needs. A page may hold fewer than `limit` although more follow: only `next` says so. A cursor that is none of ours begins anew.
+ */
+export function windowRoute(options: WindowOptions): (body: Asked) => Promise<WindowAnswer> {
+  return async (asked) => {
+    const rows = await readRows(options.db, asked);
+    const items = await Promise.all(rows.map((row) => toItem(options, row)));
+    const wanted = items.filter((item) => item !== undefined).filter((item) => isAsked(asked, item));
+    const last = asked.event_ids === undefined && rows.length === asked.limit ? rows.at(-1) : undefined;
+    return { items: wanted, ...(last && { next: writeCursor(last) }) };
+  };
+}
+
+function readRows(db: Sql, { destination, from, to, outcome, after, limit, event_ids: eventIds }: Asked): Promise<WindowRow[]> {
+  if (eventIds !== undefined) {
+    return db.sql('delivery.window_named', namedSql, [eventIds, destination ?? null, outcome ?? null]);
+  }
+  const [us, eventId] = readCursor(after);
+  return db.sql('delivery.window', windowSql, [destination, new Date(from), new Date(to), outcome ?? null, us, eventId, limit]);
+}
+
+const isAsked = ({ form, campaign }: Asked, item: WindowItem): boolean =>
+  (form === undefined || item.form === form) && (campaign === undefined || item.campaign === campaign);
+
+const writeCursor = (row: WindowRow): string => Buffer.from(JSON.stringify([row.submitted_us, row.event_id])).toString('base64url');
+
+function readCursor(after: string | undefined): z.infer<typeof cursor> {
+  if (after === undefined) return beginning;
+  try {
+    return cursor.parse(JSON.parse(Buffer.from(after, 'base64url').toString()));
+  } catch {
+    return beginning;
+  }
+}
+
+const finalStates: readonly DeliveryState[] = ['delivered', 'dead', 'expired', 'discarded', 'erased'];
+
+async function toItem({ decode, logger }: WindowOptions, row: WindowRow): Promise<WindowItem | undefined> {
+  const { event_id, destination, lead_ref, test, state, generation } = row;
+  const event = await Promise.resolve(row.event)
+    .then(decode)
+    .catch((err: unknown) => void logger.warn({ err, event_id, destination }, 'The event of a delivery cannot be read'));
+  if (event === undefined) return undefined;
+  const rank = rankOf({ submittedAt: row.submitted_at, eventId: event_id });
+  const fields = row.contact_fields ?? {};
+  return {
+    event_id,
+    destination,
+    lead_ref,
+    organization: event.organization,
+    form: event.form ?? undefined,
+    campaign: event.campaign ?? undefined,
+    test,
+    state,
+    submitted_at: row.submitted_at.toISOString(),
+    accepted_at: event.accepted_at.toISOString(),
+    finished_at: finalStates.includes(state) ? row.updated_at.toISOString() : undefined,
+    generation,
+    person_key: row.record_key?.toString() || undefined,
+    event: row.event.toString('base64'),
+    operations: (row.operations ?? []).map(toOperation),
+    newer_fields: newerFields(Object.keys(fields), fields, rank),
+    contact_written_at: row.contact_written_at?.toISOString(),
+    repair_item: row.replay_item ?? undefined,
+  };
+}
+
+function toOperation({ ref, ...operation }: OperationRow): WindowOperation {
+  const generation = Number(/~g(\d+)$/.exec(operation.operation_key)?.[1] ?? 1);
+  return { ...operation, ref: ref ?? undefined, generation };
+}
