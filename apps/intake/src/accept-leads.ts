@@ -4,6 +4,7 @@ import { withdrawConsent } from './consent/withdraw-consent.js';
 import { withdrawsConsent } from './consent/withdraws-consent.js';
 import type { DatabaseClock } from './database-clock.js';
 import { type PreparedLead, type PrepareTools, prepareLead } from './prepare-lead.js';
+import { countReceived, type Uncounted } from './received/count-received.js';
 import { sameContent } from './same-content.js';
 import { bisect } from './store/bisect.js';
 import { findKeys, type StoredKey } from './store/find-keys.js';
@@ -114,10 +115,16 @@ async function answerKnown(tools: AcceptTools, open: Candidate[], answers: Map<C
     tools.db,
     open.map(({ row }) => row),
   );
+  const outcomes: Uncounted[] = [];
   for (const stored of found) {
     const candidate = open[stored.index];
-    if (candidate) answers.set(candidate, await compare(tools, candidate, stored));
+    if (!candidate) continue;
+    const answer = await compare(tools, candidate, stored);
+    answers.set(candidate, answer);
+    const { organization, source } = candidate.row;
+    outcomes.push({ organization, source, ...(answer.kind === 'conflict' ? { conflicts: 1 } : { repeats: 1 }) });
   }
+  await countReceived(tools.db, outcomes);
 }
 
 async function compare(tools: AcceptTools, candidate: Candidate, stored: StoredKey): Promise<Acceptance> {

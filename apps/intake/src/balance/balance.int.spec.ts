@@ -17,6 +17,7 @@ import { type Database, type InternalServer, internalClient, migrateService, ope
 import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
 import { acceptLeads } from '../accept-leads.js';
+import { serveReceived } from '../received/received-route.js';
 import { serveBalance } from './balance-routes.js';
 
 /** Real servers on a busy machine. */
@@ -52,7 +53,10 @@ beforeAll(async () => {
     routes(server);
     return internalClient({ baseUrl: `http://127.0.0.1:${server.port}`, token, timeoutMs: 10_000 });
   };
-  const intake = await serve((server) => serveBalance(server, { db }));
+  const intake = await serve((server) => {
+    serveBalance(server, { db });
+    serveReceived(server, { db });
+  });
   const owner = await serve((server) => {
     server.route('/internal/v1/deliveries:state', { callers: ['reconciler'], body: statesRequest }, statesRoute(owners));
     server.route('/internal/v1/destinations:state', { callers: ['reconciler'], body: z.object({}) }, async () => ({
@@ -71,7 +75,7 @@ afterAll(async () => {
 beforeEach(async () => {
   blocked = [];
   await root.query(
-    'truncate intake.delivery, intake.lead, intake.outbox, intake.outbox_parked, intake.destination_pause, crm_writer.delivery, crm_writer.operation',
+    'truncate intake.received, intake.delivery, intake.lead, intake.outbox, intake.outbox_parked, intake.destination_pause, crm_writer.delivery, crm_writer.operation',
   );
   await passes('0 seconds');
 });
@@ -130,6 +134,7 @@ describe('the balance of real tables', () => {
       unclaimed_held: 0,
       missing: [],
       incomplete: [],
+      received: { received: 4, accepted: 4, repeats: 0, conflicts: 0, rejected: 0, differences: [] },
     });
   });
 

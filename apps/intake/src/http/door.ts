@@ -13,6 +13,8 @@ export interface DoorTools {
   keys: SourceKeys;
   telemetry: Telemetry;
   logger: Logger;
+  /** Told what became of each request to hand in a lead, once it is answered. */
+  onSubmission?(source: SourceConfig, outcome: string): void;
 }
 
 /**
@@ -45,7 +47,7 @@ function admit(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & 
   // Emitted once, also where the client hung up before its answer.
   reply.raw.once('close', () => {
     clearTimeout(timer);
-    finish(request, reply, { caller, logger: tools.logger });
+    finish(request, reply, { ...tools, caller });
   });
   const retryAfterS = tools.limits.take(source, request.method);
   if (retryAfterS > 0) {
@@ -68,6 +70,8 @@ function isEncoded(request: FastifyRequest): boolean {
   return encoding !== undefined && encoding !== '' && encoding !== 'identity';
 }
 
+/** Route that leads are handed in at. */
+const submissions = '/v1/leads';
 /** As nginx calls it; never sent, only logged. */
 const clientClosedRequest = 499;
 
@@ -95,7 +99,8 @@ function serverSpan(request: FastifyRequest, source: SourceConfig, telemetry: Te
 
 const single = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.at(-1) : header);
 
-function finish(request: FastifyRequest, reply: FastifyReply, { caller, logger }: { caller: Caller; logger: Logger }): void {
+function finish(request: FastifyRequest, reply: FastifyReply, tools: DoorTools & { caller: Caller }): void {
+  const { caller, logger, onSubmission } = tools;
   const { source, span, outcome = 'hung_up' } = caller;
   const status = reply.raw.writableFinished ? reply.statusCode : clientClosedRequest;
   const durationMs = performance.now() - caller.startedMs;
@@ -105,6 +110,7 @@ function finish(request: FastifyRequest, reply: FastifyReply, { caller, logger }
     metrics.intakeRequests.inc({ source: source.id, outcome });
     metrics.intakeDuration.observe({ door: 'http' }, durationMs / 1_000);
   }
+  if (request.method === 'POST' && request.routeOptions.url === submissions) onSubmission?.(source, outcome);
   logger.unit({
     unit: 'http',
     method: request.method,

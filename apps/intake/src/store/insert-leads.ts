@@ -1,6 +1,7 @@
 import { topics } from '#contracts';
 import type { OutboxRow } from '#messaging';
 import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
+import { addSql, dayOfSql, slotSql } from '../received/count-received.js';
 import type { NewDelivery, NewLead } from './new-lead.js';
 
 /** A row that belongs to a lead of the batch, by the lead's place in it (from 1). */
@@ -94,6 +95,10 @@ with input as materialized (
     select row.topic, row.key, row.value, row.headers, fresh.position, row.position
     from ${unnestColumns('row', outboxColumns, firstOutbox)} join fresh on fresh.position = row.lead
   ) as record order by position, part
+), counted as (
+  insert into received as tally (day, organization, source, slot, received, accepted)
+  select ${dayOfSql('accepted_at')}, organization, source, ${slotSql}, count(*), count(*) from fresh group by 1, 2, 3 order by 1, 2, 3
+  ${addSql}
 )
 select clock_now() as now, (select array_agg(event_id::text) from input where event_id not in (select event_id from keyed)) as repeated`;
 

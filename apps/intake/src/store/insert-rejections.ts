@@ -1,4 +1,5 @@
 import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
+import { addSql, dayOfSql, slotSql } from '../received/count-received.js';
 import type { NewRejection } from './new-rejection.js';
 
 const columns: readonly Column<NewRejection>[] = [
@@ -31,7 +32,10 @@ const kept = columns
   .filter((name) => !name.startsWith('outbox_'))
   .join(', ');
 
-/** A record that comes again (its offset was not committed) is the same row, and is announced once. */
+/**
+ * A record that comes again (its offset was not committed) is the same row, and is announced and counted once. A conflict was counted by whoever
+ * decided that it is one.
+ */
 const sql = `
 with input as materialized (
   select * from ${unnestColumns('input', columns)}
@@ -43,6 +47,11 @@ with input as materialized (
 ), announced as (
   insert into outbox (topic, headers)
   select outbox_topic, outbox_headers from input where rejected_id in (select rejected_id from stored) order by position
+), counted as (
+  insert into received as tally (day, organization, source, slot, received, rejected)
+  select ${dayOfSql('rejected_at')}, coalesce(organization, ''), coalesce(source, ''), ${slotSql}, count(*), count(*) from input
+  where rejected_id in (select rejected_id from stored) and class <> 'conflict' group by 1, 2, 3 order by 1, 2, 3
+  ${addSql}
 )
 select rejected_id from stored`;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
-import type { Balance } from '#delivery';
+import type { Balance, ReceivedDay } from '#delivery';
 import { createLogger, type InternalServer, startInternalServer } from '#runtime';
 import { createProgram } from '../program.js';
 
@@ -15,9 +15,13 @@ let runDir: string;
 let servers: InternalServer[];
 /** What the owner has, by event id. */
 let owned: string[];
+/** Of one source. */
+let day: ReceivedDay;
 
 beforeEach(async () => {
   [printed, complained, servers, owned] = ['', '', [], ['e-1', 'e-2']];
+  const counts = { received: 9, accepted: 2, repeats: 4, conflicts: 1, rejected: 2, leads: 2 };
+  day = { organization: 'demo', source: 'website', day: '2026-06-01', ...counts };
   const catching = (add: (text: string) => void) => (text: unknown) => {
     add(String(text));
     return true;
@@ -51,6 +55,7 @@ const intake = () =>
       to: '2026-06-01T12:00:00.000Z',
       items: ['e-1', 'e-2'].map((event_id) => ({ event_id, destination: 'crm', state: 'accepted', own: false })),
     }),
+    'received:days': () => ({ from: '2026-05-25', to: '2026-06-02', items: [day] }),
     'deliveries:unclaimed': ({ items }) => ({ items: items.map((item) => ({ ...item, place: 'overdue' })) }),
   });
 const crmWriter = () =>
@@ -83,6 +88,7 @@ describe('leadctl balance', () => {
       unclaimed_held: 0,
       missing: [],
       incomplete: [],
+      received: { received: 9, accepted: 2, repeats: 4, conflicts: 1, rejected: 2, differences: [] },
     } satisfies Balance);
     // Node's own warning about the test runner may come here too.
     expect(complained).not.toContain('leadctl');
@@ -93,6 +99,14 @@ describe('leadctl balance', () => {
     expect(await run(['balance', '--run-dir', path.basename(runDir)], { INIT_CWD: path.dirname(runDir) })).toBe(1);
     expect(printed).toMatch(/^accepted +2$/m);
     expect(printed).toMatch(/^MISSING e-2 crm /m);
+  });
+
+  it('prints what was received, and ends with 1 where it does not add up', async () => {
+    expect(await run(['balance', '--run-dir', runDir])).toBe(0);
+    for (const line of [/^received +9$/m, /^ +repeats +4$/m, /^ +conflicts +1$/m, /^ +rejected +2$/m]) expect(printed).toMatch(line);
+    day = { ...day, leads: 1 };
+    expect(await run(['balance', '--run-dir', runDir])).toBe(1);
+    expect(printed).toMatch(/^DIFFERENT 2026-06-01 demo website: 9 received, 2 accepted .*, 1 leads /m);
   });
 
   it('finds an installation in the environment', async () => {

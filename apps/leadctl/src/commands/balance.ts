@@ -1,4 +1,4 @@
-import { type Balance, balanceSources, type DeliveryId, takeBalance } from '#delivery';
+import { type Balance, balanceSources, type DeliveryId, type ReceivedDay, takeBalance } from '#delivery';
 import { clientOf, type Installation } from '../installation.js';
 import type { Line } from '../output.js';
 
@@ -23,6 +23,7 @@ export async function balance(installation: Installation): Promise<Balance> {
 /** What was accepted and where all of it is; then every id that is missing or incomplete. */
 export function balanceLines(result: Balance): Line[] {
   const count = (what: string, deliveries: number): Line => ({ what, deliveries });
+  const { received } = result;
   return [
     count('accepted', result.accepted),
     ...Object.entries(result.found)
@@ -35,7 +36,18 @@ export function balanceLines(result: Balance): Line[] {
     count('  missing', result.missing.length),
     ...named('INCOMPLETE', result.incomplete),
     ...named('MISSING', result.missing),
+    count('received', received.received),
+    ...(['accepted', 'repeats', 'conflicts', 'rejected'] as const).map((part) => count(`  ${part}`, received[part])),
+    ...received.differences.map(difference),
   ];
+}
+
+/** Both sides of a day that does not add up. */
+function difference({ day, organization, source, received, leads, ...parts }: ReceivedDay): Line {
+  const { accepted, repeats, conflicts, rejected } = parts;
+  const sides = `${received} received, ${accepted} accepted + ${repeats} repeats + ${conflicts} conflicts + ${rejected} rejected`;
+  const rows = leads === undefined ? '' : `, ${leads} leads`;
+  return { what: `DIFFERENT ${day} ${organization || '-'} ${source || '-'}: ${sides}${rows}`, deliveries: received };
 }
 
 const named = (word: string, ids: readonly DeliveryId[]): Line[] =>

@@ -2,6 +2,7 @@ import type { DeliveryState } from '#contracts';
 import type { InternalClient } from '#runtime';
 import type { StatesAnswer } from '../states-route.js';
 import type { DeliveryId, IntakePlace } from './compare.js';
+import type { ReceivedAnswer, ReceivedDay } from './received.js';
 
 /** A delivery as intake lists it. */
 export interface AcceptedItem extends DeliveryId {
@@ -29,6 +30,8 @@ export interface BalanceSources {
   states(eventIds: readonly string[]): Promise<StatesAnswer>;
   /** Destinations that take nothing at the moment. */
   held(): Promise<ReadonlySet<string>>;
+  /** What came in on the last 8 days, today's included. */
+  received(): Promise<ReceivedDay[]>;
 }
 
 /** The part of an item of `destinations:state` that says whether anything is sent. */
@@ -48,6 +51,7 @@ export function balanceSources({ intake, owner }: { intake: InternalClient; owne
     },
     states: (eventIds) => owner.post('/internal/v1/deliveries:state', { items: eventIds.map((event_id) => ({ event_id })) }),
     held: () => heldDestinations(owner),
+    received: async () => (await intake.post<ReceivedAnswer>('/internal/v1/received:days', {})).items,
   };
 }
 

@@ -58,7 +58,7 @@ describe('a balance', () => {
   it('counts every accepted delivery once, whatever was said of it', () => {
     fc.assert(
       fc.property(fc.array(facts), (deliveries) => {
-        const balance = compareBalance(at, deliveries);
+        const balance = compareBalance(at, deliveries, []);
         expect(balance.accepted).toBe(deliveries.length);
         expect(counted(balance)).toBe(deliveries.length);
       }),
@@ -68,7 +68,7 @@ describe('a balance', () => {
   it('is balanced exactly where nothing is missing or incomplete, and names every such delivery', () => {
     fc.assert(
       fc.property(fc.array(facts), (deliveries) => {
-        const { balanced, missing, incomplete } = compareBalance(at, deliveries);
+        const { balanced, missing, incomplete } = compareBalance(at, deliveries, []);
         const lost = deliveries.filter((delivery) => placeOf(delivery).kind === 'missing');
         const partial = deliveries.filter(({ owner }) => owner?.complete === false);
         expect(balanced).toBe(lost.length === 0 && partial.length === 0);
@@ -78,11 +78,17 @@ describe('a balance', () => {
     );
   });
 
+  it('is not balanced where a day of a source does not add up', () => {
+    const counts = { received: 2, accepted: 1, repeats: 0, conflicts: 0, rejected: 0 };
+    const day = { organization: 'demo', source: 'website', day: '2026-06-01', ...counts };
+    expect(compareBalance(at, [], [day])).toMatchObject({ balanced: false, received: { received: 2, accepted: 1, differences: [day] } });
+  });
+
   it('never counts as missing what its owner has', () => {
     fc.assert(
       fc.property(facts, (delivery) => {
         const owned = { ...delivery, owner: { state: 'in_flight' as const, complete: true } };
-        expect(compareBalance(at, [owned])).toMatchObject({ balanced: true, found: { in_flight: 1 } });
+        expect(compareBalance(at, [owned], [])).toMatchObject({ balanced: true, found: { in_flight: 1 } });
       }),
     );
   });

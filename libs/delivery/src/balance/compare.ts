@@ -1,4 +1,5 @@
 import type { DeliveryState } from '#contracts';
+import { type ReceivedDay, type ReceivedSums, sumReceived } from './received.js';
 
 /** The unit of the balance. */
 export interface DeliveryId {
@@ -33,7 +34,7 @@ export type Place =
 
 /** What was accepted against what was found. Every accepted delivery counts in exactly one of the fields below `accepted`. */
 export interface Balance {
-  /** Nothing is missing or incomplete. */
+  /** Nothing is missing or incomplete, and what was received adds up. */
   balanced: boolean;
   /** End of the window and time of the left side, ISO 8601, intake's database clock. */
   at: string;
@@ -48,6 +49,8 @@ export interface Balance {
   missing: DeliveryId[];
   /** The owner has them, but not all their operations. */
   incomplete: DeliveryId[];
+  /** What came in on the last 8 days, and what became of it. */
+  received: ReceivedSums;
 }
 
 /** Decides where a delivery is. What the owner says goes before everything else. Pure. */
@@ -59,8 +62,8 @@ export function placeOf({ owner, intake, held }: DeliveryFacts): Place {
   return { kind: 'missing' };
 }
 
-/** Adds up the places of all accepted deliveries. Pure. */
-export function compareBalance(at: string, deliveries: readonly DeliveryFacts[]): Balance {
+/** Adds up the places of all accepted deliveries, and what was received. Pure. */
+export function compareBalance(at: string, deliveries: readonly DeliveryFacts[], received: readonly ReceivedDay[]): Balance {
   const balance: Balance = {
     balanced: true,
     at,
@@ -72,9 +75,10 @@ export function compareBalance(at: string, deliveries: readonly DeliveryFacts[])
     unclaimed_held: 0,
     missing: [],
     incomplete: [],
+    received: sumReceived(received),
   };
   for (const delivery of deliveries) count(balance, delivery, placeOf(delivery));
-  balance.balanced = balance.missing.length === 0 && balance.incomplete.length === 0;
+  balance.balanced = [balance.missing, balance.incomplete, balance.received.differences].every((list) => list.length === 0);
   return balance;
 }
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { unrouted } from '#contracts';
 import type { AcceptedItem, BalanceSources } from './balance-sources.js';
 import type { IntakePlace } from './compare.js';
+import type { ReceivedDay } from './received.js';
 import { takeBalance } from './take-balance.js';
 
 const to = '2026-06-01T12:00:00.000Z';
@@ -10,6 +11,7 @@ let accepted: AcceptedItem[];
 let owned: Map<string, { state: 'delivered' | 'waiting'; complete: boolean }>;
 let places: Map<string, IntakePlace>;
 let held: Set<string>;
+let received: ReceivedDay[];
 /** Runs before each question to the owner. */
 let beforeStates: (round: number) => void;
 let asked: { pages: { to?: string; after?: string }[]; states: number; biggest: number };
@@ -39,6 +41,7 @@ const sources: BalanceSources = {
     return ids.map((id) => places.get(nameOf(id)) ?? 'overdue');
   },
   held: async () => held,
+  received: async () => received,
 };
 const take = () => takeBalance(sources, { pauseMs: 1 });
 
@@ -47,6 +50,7 @@ beforeEach(() => {
   owned = new Map();
   places = new Map();
   held = new Set();
+  received = [];
   beforeStates = () => undefined;
   asked = { pages: [], states: 0, biggest: 0 };
 });

@@ -19,7 +19,8 @@ const maxPagesAtOnce = 4;
 const maxItems = 500;
 
 /**
- * One balance: every delivery accepted in the window before now, each looked for at its owner, after it was listed, then at intake.
+ * One balance: every delivery accepted in the window before now, each looked for at its owner, after it was listed, then at intake; and what was
+ * received against what became of it.
  * Throws InternalUnavailable where a service cannot be asked (there is no balance then), InternalRefused.
  */
 export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000 }: BalanceOptions = {}): Promise<Balance> {
@@ -41,7 +42,7 @@ export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000 }: 
     look(page);
   }
   await Promise.all(atWork);
-  return compareBalance(to, facts);
+  return compareBalance(to, facts, await sources.received());
 }
 
 /** Everything that is said of the deliveries of one page. */
