@@ -4,6 +4,7 @@ import type { Codec } from '#messaging';
 import type { Database, InternalClient, InternalServer, Logger, ServiceContext, Site } from '#runtime';
 import type { operatorEnv } from './env.js';
 import type { OwnerApi } from './owners/owner-api.js';
+import type { SignInNow } from './people/oidc-discovery.js';
 
 /** What the areas work with. */
 export interface AreaTools {
@@ -17,6 +18,8 @@ export interface AreaTools {
   clients: ReadonlyMap<string, InternalClient>;
   /** Signs permits. */
   privateKey: JWK;
+  /** Absent: people paste a token. */
+  signIn?: SignInNow;
   /** Tells the relay that there is a row in the outbox. */
   relayWake: () => void;
   logger: Logger;

@@ -28,6 +28,7 @@ import { createApp } from './http/create-app.js';
 import { notFound, type OwnerApi, ownerApi } from './owners/owner-api.js';
 import { identifier } from './people/identify.js';
 import { oidcVerifier } from './people/oidc.js';
+import { signInWith } from './people/oidc-discovery.js';
 import { loadOperatorTokens } from './people/operator-tokens.js';
 import { purge } from './purge.js';
 import { openStorage, type Storage } from './storage.js';
@@ -44,6 +45,7 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
   const { env, site, logger } = context;
   const privateKey = loadPermitPrivateKey(env.LD_SECRETS_DIR);
   const identify = whoAsks(context);
+  const signIn = signInWith({ oidc: site.operator.oidc, logger });
   const tokens = loadInternalTokens(env.LD_SECRETS_DIR);
   const clients = internalClients(env.INTERNAL_URLS, tokens.operator ?? '');
   const owners: ReadonlyMap<string, OwnerApi> = new Map(owning.map((name) => [name, ownerApi(clients.get(name) ?? notFound(name))]));
@@ -55,8 +57,8 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
 
   const strategy = messagingStrategy(context, kafka, [...sources.keys()]);
   const inbox = new DeadLetterInbox({ ...storage, sources, owners, site, control: () => strategy.consumer(group), logger });
-  const areas = await openAreas({ env, site, ...storage, owners, clients, privateKey, relayWake: () => relay.wake(), logger });
-  const app = await createApp({ inbox, areas }, { identify, onRefused: auditRefusals(db), logger, issuer: site.operator.oidc?.issuer });
+  const areas = await openAreas({ env, site, ...storage, owners, clients, privateKey, signIn, relayWake: () => relay.wake(), logger });
+  const app = await createApp({ inbox, areas }, { identify, onRefused: auditRefusals(db), logger, signIn });
   app.connectMicroservice({ strategy }, { inheritAppConfig: false });
   const door = new KafkaDoor({
     kafka,

@@ -134,7 +134,7 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
   app.post('/v1/destinations/:name/test', () => ({ event_id: leadId }));
   app.post('/v1/erasures', () => state.erasure);
   app.post('/v1/erasures/:id/approve', () => {
-    state.erasure.state = 'approved';
+    state.erasure.state = 'running';
     return {};
   });
 }

@@ -19,7 +19,7 @@ const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
 export const leadId = '019a2b3c-0000-7000-8000-00000000c0de';
 const script = '<img src=x onerror="globalThis.broken=1"><script>globalThis.broken=1</script>';
 
-const person = (subject: string, role: string, permissions: Me['permissions']): Me => ({
+const person = (subject: string, role: Me['roles'][number], permissions: Me['permissions']): Me => ({
   subject,
   name: subject.charAt(0).toUpperCase() + subject.slice(1),
   roles: [role],
@@ -38,7 +38,7 @@ export const people: Readonly<Record<string, Me>> = {
   'admin-token-00001': person('root', 'admin', ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure']),
 };
 
-type Letter = DeadLetter & { tab: string };
+type Letter = Exclude<DeadLetter, { state: 'held' }> & { tab: string };
 
 function letter(index: number, more: Partial<Letter> = {}): Letter {
   const age = (index + 1) * 7 * minute;
@@ -66,6 +66,24 @@ function letter(index: number, more: Partial<Letter> = {}): Letter {
     runbook: 'docs/runbooks/attempts-exhausted.md',
     age_ms: age,
     retention_ms_left: 900 * hour,
+    closed_as: null,
+    closed_at: null,
+    campaign: null,
+    submission_ref: null,
+    operation_key: null,
+    operation_kind: 'lead',
+    endpoint: null,
+    schema_id: 4,
+    reference: null,
+    provider_request_id: null,
+    trace_id: null,
+    first_seen_at: ago(age),
+    deadline_at: null,
+    dead_at: ago(age),
+    received_at: ago(age),
+    delete_after: ago(-900 * hour),
+    found_by: 'dlq',
+    group_key: randomUUID(),
     assignee: index === 1 ? 'olga' : null,
     note_count: index === 1 ? 1 : 0,
     ...more,
@@ -88,7 +106,9 @@ function newBatch(author: string, selection: Record<string, unknown>, items: num
     state: 'draft',
     hash: 'a'.repeat(64),
     author,
+    edited_by: null,
     approver: null,
+    approved_by: null,
     policy: 'second_person',
     reason: 'The CRM is back',
     selection,
@@ -101,7 +121,11 @@ function newBatch(author: string, selection: Record<string, unknown>, items: num
     approved_at: null,
     approval_expires_at: null,
     began_at: null,
+    running_at: null,
+    not_after: null,
+    deadline_at: null,
     ended_at: null,
+    ended_by: null,
     rate_now: 0,
     progress: 0,
   };
@@ -272,15 +296,28 @@ export class FakeState {
     organizations: ['demo'],
     created_at: ago(hour),
     expires_at: ago(-hour),
+    approved_at: null,
     erased_at: null,
     completed_at: null,
+    subject_keys: [],
     more: false,
-    leads: [{ event_id: leadId, organization: 'demo' }],
+    leads: [{ event_id: leadId, lead_ref: 'ref-1', organization: 'demo' }],
     places: [
       { place: 'vault', before: 2, after: null, done: false },
       { place: 'search_hashes', before: 3, after: null, done: false },
     ],
-    tasks: [{ task_id: 't1', destination: 'sandbox-crm', kind: 'contact', ref: 'crm-2001', done: false, done_by: null }],
+    tasks: [
+      {
+        task_id: 't1',
+        service: 'crm-writer',
+        destination: 'sandbox-crm',
+        kind: 'contact',
+        ref: 'crm-2001',
+        done: false,
+        done_at: null,
+        done_by: null,
+      },
+    ],
   };
 
   timeline = timeline;
@@ -318,9 +355,10 @@ export class FakeState {
         last_at: ago(7 * minute),
         trend,
         owner,
-        respond_by: respond_by ?? null,
+        respond_by,
         overdue: of.length > 10 ? of.length : 0,
-        disposition: disposition ?? 'mixed',
+        disposition,
+        assignee: null,
         runbook,
         next_action,
         sample_event_ids: [],
@@ -331,6 +369,7 @@ export class FakeState {
   overview(): Overview {
     return {
       as_of: ago(0),
+      sampled_at: ago(0),
       counts: [
         { destination: 'sandbox-crm', state: 'delivered', count: 1_422 },
         { destination: 'sandbox-crm', state: 'dead', count: 60 },
@@ -358,7 +397,12 @@ export class FakeState {
         open: index * 3,
         oldest_age_ms: index * minute,
       })),
-      time_to_write: series(24, hour, (index) => ({ p50: 300 + index * 5, p95: 900 + index * 20, p99: 2_000 + (index % 7) * 300 })),
+      time_to_write: series(24, hour, (index) => ({
+        measured: 40,
+        p50: 300 + index * 5,
+        p95: 900 + index * 20,
+        p99: 2_000 + (index % 7) * 300,
+      })),
       work_by_owner: [{ owner: 'integration', open: 63, overdue: 12, oldest_age_ms: 7 * hour }],
       recent_batches: this.batches.slice(0, 5),
     };
@@ -385,6 +429,7 @@ export class FakeState {
         item_id: randomUUID(),
         event_id: String(one.event_id),
         destination: 'sandbox-crm',
+        service: 'crm-writer',
         organization: 'demo',
         position: index + 1,
         state: batch?.state === 'finished' ? 'succeeded' : 'listed',
@@ -396,8 +441,11 @@ export class FakeState {
         canary: index < 2,
         found: batch?.state === 'finished' && index < 2 ? 'one' : null,
         lookups: index < 2 ? 1 : 0,
+        refs: {},
+        operation_keys: [],
         duration_ms: null,
         sent_at: null,
+        original_deadline_at: null,
         closed_at: null,
       }),
     );

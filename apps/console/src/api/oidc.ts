@@ -8,14 +8,10 @@ export const callbackPath = '/signed-in';
 
 type Oidc = NonNullable<ConsoleConfig['oidc']>;
 
-interface Endpoints {
-  authorization_endpoint: string;
-  token_endpoint: string;
-}
-
 interface Pending {
   state: string;
   verifier: string;
+  issuer: string;
   tokenEndpoint: string;
   clientId: string;
   /** Where the person wanted to go. */
@@ -28,14 +24,6 @@ export async function consoleConfig(): Promise<ConsoleConfig> {
   return response.ok ? ((await response.json()) as ConsoleConfig) : {};
 }
 
-async function endpointsOf(oidc: Oidc): Promise<Endpoints> {
-  const { authorization_endpoint, token_endpoint } = oidc;
-  if (authorization_endpoint !== undefined && token_endpoint !== undefined) return { authorization_endpoint, token_endpoint };
-  const response = await fetch(`${oidc.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
-  if (!response.ok) throw new ApiError(response.status, 'The identity provider does not say where to sign in');
-  return (await response.json()) as Endpoints;
-}
-
 const base64url = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')
@@ -44,18 +32,28 @@ const base64url = (bytes: Uint8Array): string =>
 const random = (): string => base64url(crypto.getRandomValues(new Uint8Array(32)));
 const redirectUri = (): string => `${location.origin}${callbackPath}`;
 
+/** Why nobody can sign in with the provider now; undefined: they can. */
+export function whyNoProvider({ authorization_endpoint: page, token_endpoint: tokens }: Oidc): string | undefined {
+  if (!isSecureContext) return 'A browser signs in only where the console is served over https, or at this very machine';
+  return page === undefined || tokens === undefined
+    ? 'The identity provider does not answer now: load this page again in a moment'
+    : undefined;
+}
+
 /** Leaves the console for the provider's own page. Rejects when the provider cannot be asked. */
 export async function goToProvider(oidc: Oidc, target: string): Promise<void> {
-  const { authorization_endpoint, token_endpoint } = await endpointsOf(oidc);
-  const pending: Pending = { state: random(), verifier: random(), tokenEndpoint: token_endpoint, clientId: oidc.client_id, target };
+  const { issuer, client_id: clientId, authorization_endpoint: page, token_endpoint: tokenEndpoint } = oidc;
+  const why = whyNoProvider(oidc);
+  if (page === undefined || tokenEndpoint === undefined || why !== undefined) throw new ApiError(0, why ?? 'Not now');
+  const pending: Pending = { state: random(), verifier: random(), issuer, tokenEndpoint, clientId, target };
   sessionStorage.setItem(pendingKey, JSON.stringify(pending));
   const challenge = base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pending.verifier))));
-  const address = new URL(authorization_endpoint);
+  const address = new URL(page);
   const asked = {
     response_type: 'code',
-    client_id: oidc.client_id,
+    client_id: clientId,
     redirect_uri: redirectUri(),
-    scope: oidc.scope ?? 'openid profile',
+    scope: 'openid profile',
     state: pending.state,
     code_challenge: challenge,
     code_challenge_method: 'S256',
@@ -67,13 +65,10 @@ export async function goToProvider(oidc: Oidc, target: string): Promise<void> {
 /** Exchanges the code in the address for a token, and gives the path the person wanted. Throws ApiError. */
 export async function comeBack(search: string): Promise<string> {
   const query = new URLSearchParams(search);
-  const stored = sessionStorage.getItem(pendingKey);
-  sessionStorage.removeItem(pendingKey);
+  const pending = takePending(query);
   const code = query.get('code');
   if (query.has('error')) throw new ApiError(0, 'The identity provider refused', { detail: query.get('error_description') ?? undefined });
-  if (stored === null || code === null) throw new ApiError(0, 'This sign-in was not begun in this tab');
-  const pending = JSON.parse(stored) as Pending;
-  if (pending.state !== query.get('state')) throw new ApiError(0, 'This sign-in was not begun in this tab');
+  if (code === null) throw notBegunHere();
   const form = {
     grant_type: 'authorization_code',
     code,
@@ -81,9 +76,27 @@ export async function comeBack(search: string): Promise<string> {
     client_id: pending.clientId,
     code_verifier: pending.verifier,
   };
-  const response = await fetch(pending.tokenEndpoint, { method: 'POST', body: new URLSearchParams(form) });
+  const response = await fetch(pending.tokenEndpoint, { method: 'POST', body: new URLSearchParams(form), credentials: 'omit' }).catch(
+    () => {
+      throw new ApiError(0, 'The identity provider does not answer this page', {
+        detail: 'Its token endpoint must be reachable from here and allow the address of the console (CORS).',
+      });
+    },
+  );
   const answer = (await response.json().catch(() => ({}))) as { access_token?: string };
   if (!response.ok || answer.access_token === undefined) throw new ApiError(response.status, 'The identity provider gave no token');
   signIn(answer.access_token);
   return pending.target;
+}
+
+const notBegunHere = () => new ApiError(0, 'This sign-in was not begun in this tab', { detail: 'Begin it again from the sign-in page.' });
+
+/** What was begun in this tab, once. Throws ApiError where the answer is to something else, or of another issuer (RFC 9207). */
+function takePending(query: URLSearchParams): Pending {
+  const stored = sessionStorage.getItem(pendingKey);
+  sessionStorage.removeItem(pendingKey);
+  const pending = stored === null ? undefined : (JSON.parse(stored) as Pending);
+  if (pending === undefined || pending.state !== query.get('state')) throw notBegunHere();
+  if (query.has('iss') && query.get('iss') !== pending.issuer) throw notBegunHere();
+  return pending;
 }

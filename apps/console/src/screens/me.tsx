@@ -1,10 +1,10 @@
 import { useMe } from '../api/me.js';
-import { type Me, permissions } from '../api/types.js';
+import { type Me, type Permission, permissions } from '../api/types.js';
 import { Answer } from '../parts/answer.js';
 import { Chip, Panel, ScreenHead } from '../parts/small.js';
 import { permissionWords } from '../parts/words.js';
 
-const matrix: Readonly<Record<string, readonly string[]>> = {
+const matrix: Readonly<Record<Me['roles'][number], readonly Permission[]>> = {
   viewer: ['list'],
   operator: ['list', 'reveal', 'replay_request', 'configure'],
   approver: ['list', 'replay_approve', 'delete'],
@@ -104,7 +104,7 @@ function Roles({ me }: { me: Me }) {
             {Object.entries(matrix).map(([role, held]) => (
               <tr key={role}>
                 <th scope="row">
-                  {role} {me.roles.includes(role) && <span className="chip tone-ok">yours</span>}
+                  {role} {me.roles.some((mine) => mine === role) && <span className="chip tone-ok">yours</span>}
                 </th>
                 {permissions.map((permission) => (
                   <td key={permission}>{held.includes(permission) ? 'yes' : <span className="quiet">–</span>}</td>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
-import { comeBack, consoleConfig, goToProvider } from '../api/oidc.js';
+import { comeBack, consoleConfig, goToProvider, whyNoProvider } from '../api/oidc.js';
 import { endedBecause, signIn } from '../api/session.js';
 import type { ConsoleConfig } from '../api/types.js';
 import icon from '../icon.svg';
@@ -37,12 +37,25 @@ export function SignInScreen() {
 
 function ProviderButton({ oidc }: { oidc: NonNullable<ConsoleConfig['oidc']> }) {
   const { pathname, search } = useLocation();
+  const whyId = useId();
   const [error, setError] = useState<unknown>();
+  const why = whyNoProvider(oidc);
   return (
     <div className="stack">
-      <button type="button" className="primary" onClick={() => void goToProvider(oidc, pathname + search).catch(setError)}>
+      <button
+        type="button"
+        className="primary"
+        aria-disabled={why !== undefined || undefined}
+        aria-describedby={why === undefined ? undefined : whyId}
+        onClick={() => why === undefined && void goToProvider(oidc, pathname + search).catch(setError)}
+      >
         Sign in with {new URL(oidc.issuer).host}
       </button>
+      {why !== undefined && (
+        <p id={whyId} className="notice tone-held">
+          {why}
+        </p>
+      )}
       {error !== undefined && <Failure error={error} />}
     </div>
   );

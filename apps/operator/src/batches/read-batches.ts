@@ -26,6 +26,7 @@ export const batchReport = z.object({
   state: z.enum(batchStates),
   hash: z.string(),
   author: z.string(),
+  edited_by: z.string().nullable().describe('Who changed it last, and approves it no more than its author does; null: nobody since the draft.'),
   approver: z.string().nullable(),
   /** The door that the approval came through. */
   approved_by: z.string().nullable(),
@@ -178,6 +179,7 @@ function toReport(row: BatchRow, counted: Counted | undefined): BatchReport {
     state: row.state,
     hash: row.hash,
     author: row.author,
+    edited_by: row.edited_by,
     approver: row.approver,
     approved_by: row.approved_by,
     policy: row.policy,

@@ -14,7 +14,7 @@ describe('the console under /', () => {
     writeFileSync(join(root, 'assets', 'index-1a2b.js'), 'run()');
     writeFileSync(join(root, '.built-from'), 'secret of the build');
     instance = fastify();
-    await serveConsole(instance, 'https://sign-in.example.test/realm', root);
+    await serveConsole(instance, () => Promise.resolve({ issuer: 'https://sign-in.example.test/realm', client_id: 'console' }), root);
   });
   afterAll(async () => {
     await instance.close();
@@ -45,8 +45,15 @@ describe('the console under /', () => {
     async (url) => expect((await ask(url)).body).not.toContain('secret'),
   );
 
-  it('lets the page talk to the issuer and to nobody else', () => {
-    expect(contentPolicy('https://sign-in.example.test/realm')).toContain("connect-src 'self' https://sign-in.example.test;");
+  it('lets the page talk to the issuer and its token endpoint, and to nobody else', async () => {
+    const connects = (policy: unknown) => /connect-src ([^;]*)/.exec(String(policy))?.[1];
+    const issuer = 'https://sign-in.example.test/realm';
+    expect(connects(contentPolicy({ issuer, token_endpoint: `${issuer}/token` }))).toBe("'self' https://sign-in.example.test");
+    expect(connects(contentPolicy({ issuer, token_endpoint: 'https://tokens.example.test/t' }))).toBe(
+      "'self' https://sign-in.example.test https://tokens.example.test",
+    );
+    expect(connects((await ask('/queues')).headers['content-security-policy'])).toBe("'self' https://sign-in.example.test");
+    expect(connects((await ask('/assets/index-1a2b.js')).headers['content-security-policy'])).toBe("'self'");
     expect(contentPolicy()).not.toMatch(/unsafe|https?:/);
   });
 });

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { SignIn, SignInNow } from '../people/oidc-discovery.js';
 
 /** Built files lie beside this one in dist/, and in dist/ when this runs from its source. */
 const places = [join(import.meta.dirname, '../../../console'), join(import.meta.dirname, '../../../../dist/apps/console')];
@@ -14,16 +15,18 @@ const missing = `<!doctype html><html lang="en"><title>Lead delivery</title>
 
 /**
  * What a browser may do on a page of the console: load from here alone, run no script or style that stands in a page or a string, be framed by nobody.
- * It may also talk to the identity provider whose URL is `issuer`.
+ * It may also talk to the issuer that people sign in with: to its own origin and to that of its token endpoint.
  */
-export function contentPolicy(issuer?: string): string {
+export function contentPolicy(signIn?: Pick<SignIn, 'issuer' | 'token_endpoint'>): string {
+  const urls = [signIn?.issuer, signIn?.token_endpoint].filter((url) => url !== undefined);
+  const origins = new Set(urls.map((url) => new URL(url).origin));
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self' data:",
-    issuer === undefined ? "connect-src 'self'" : `connect-src 'self' ${new URL(issuer).origin}`,
+    ["connect-src 'self'", ...origins].join(' '),
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -46,15 +49,15 @@ const builtConsole = (): string | undefined => places.find((place) => existsSync
 
 /**
  * Serves the console under `/`: its assets for ever, its page for every path that is no path of the API, since the console finds its own way.
- * `issuer`: where people sign in. To be called before the application starts to listen.
+ * To be called before the application starts to listen.
  */
-export async function serveConsole(instance: FastifyInstance, issuer?: string, root = builtConsole()): Promise<void> {
-  const policy = contentPolicy(issuer);
+export async function serveConsole(instance: FastifyInstance, signIn?: SignInNow, root = builtConsole()): Promise<void> {
   if (root !== undefined) await instance.register(fastifyStatic, { root, serve: false });
-  instance.get('/*', (request, reply) => {
+  instance.get('/*', async (request, reply) => {
     const path = request.url.split('?', 1)[0] ?? '/';
     if (api.test(path)) return reply.callNotFound();
-    guarded(reply, policy);
+    // A page's policy is that of the page; a script or a style has nothing to talk with.
+    guarded(reply, contentPolicy(path.startsWith('/assets/') ? undefined : await signIn?.()));
     if (root === undefined) return reply.code(503).type('text/html; charset=utf-8').send(missing);
     if (path.startsWith('/assets/')) return reply.sendFile(path.slice(1), { maxAge: '365d', immutable: true });
     return reply

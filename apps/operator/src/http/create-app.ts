@@ -3,6 +3,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import { frameworkLogger, type Logger } from '#runtime';
 import { type OperatorParts, operatorModule } from '../operator.module.js';
+import type { SignInNow } from '../people/oidc-discovery.js';
 import { type Identify, installPeople } from './asked-by.js';
 import { serveConsole } from './console.js';
 import { type OnRefused, PermitGuard } from './permit.js';
@@ -14,8 +15,8 @@ export interface AppOptions {
   identify: Identify;
   onRefused: OnRefused;
   logger: Logger;
-  /** URL where people sign in to the web console; absent: they paste a token. */
-  issuer?: string;
+  /** How people sign in to the web console; absent: they paste a token. */
+  signIn?: SignInNow;
 }
 
 /** The Nest application with its REST door; it listens nowhere yet. */
@@ -30,6 +31,6 @@ export async function createApp(parts: OperatorParts, options: AppOptions): Prom
   app.useGlobalGuards(new PermitGuard(onRefused));
   const instance = adapter.getInstance<FastifyInstance>();
   installPeople(instance, identify);
-  await serveConsole(instance, options.issuer);
+  await serveConsole(instance, options.signIn);
   return app;
 }

@@ -3,12 +3,15 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { OperatorConfig } from '#runtime';
 import type { OpenArea } from '../area.js';
+import type { SignInNow } from '../people/oidc-discovery.js';
 import { permissions, roles } from '../people/permissions.js';
 import { asker } from './asked-by.js';
 import { Permit, whyNot } from './permit.js';
 
 /** Under which the site's part about people is injected. */
 const operatorConfig = Symbol('operator config');
+/** Under which is injected how people sign in. */
+const signInNow = Symbol('sign in');
 
 const permission = z.enum(permissions);
 const me = z.object({
@@ -22,13 +25,24 @@ const me = z.object({
 });
 
 const consoleConfig = z.object({
-  oidc: z.object({ issuer: z.string(), client_id: z.string() }).optional().describe('Absent: tokens are pasted.'),
+  oidc: z
+    .object({
+      issuer: z.string(),
+      client_id: z.string(),
+      authorization_endpoint: z.string().optional().describe('Absent: the issuer does not answer now.'),
+      token_endpoint: z.string().optional(),
+    })
+    .optional()
+    .describe('Absent: tokens are pasted.'),
 });
 
 /** What the console asks before and after somebody has signed in. */
 @Controller()
 class MeController {
-  constructor(@Inject(operatorConfig) private readonly operator: OperatorConfig) {}
+  constructor(
+    @Inject(operatorConfig) private readonly operator: OperatorConfig,
+    @Inject(signInNow) private readonly signIn: SignInNow,
+  ) {}
 
   @Get('v1/me')
   @Permit('signed_in', { summary: 'Who the token stands for and what that person may do', response: me })
@@ -49,14 +63,17 @@ class MeController {
 
   @Get('console-config.json')
   @Permit('public', { summary: 'How people sign in', response: consoleConfig })
-  config(): z.infer<typeof consoleConfig> {
-    const { oidc } = this.operator;
-    return oidc?.clientId === undefined ? {} : { oidc: { issuer: oidc.issuer, client_id: oidc.clientId } };
+  async config(): Promise<z.infer<typeof consoleConfig>> {
+    const oidc = await this.signIn();
+    return oidc === undefined ? {} : { oidc };
   }
 }
 
 /** Who people are to this service. */
-export const peopleArea: OpenArea = ({ site }) => ({
+export const peopleArea: OpenArea = ({ site, signIn = () => Promise.resolve(undefined) }) => ({
   controllers: [MeController],
-  providers: [{ provide: operatorConfig, useValue: site.operator }],
+  providers: [
+    { provide: operatorConfig, useValue: site.operator },
+    { provide: signInNow, useValue: signIn },
+  ],
 });

@@ -53,7 +53,6 @@ const personOf = (role: Role): Person => {
   return { subject: role, name: role, roles: [role], permissions: permissionsOf([role]), organizations: ['demo'] };
 };
 const operator: OperatorConfig = {
-  oidc: { issuer: 'https://id.example.test', audience: 'leads', clientId: 'console', roleMap: {} } as unknown as OperatorConfig['oidc'],
   policies: { singleOperator: { max: 50 } },
 };
 
@@ -61,7 +60,8 @@ let app: NestFastifyApplication;
 const refused: Parameters<OnRefused>[0][] = [];
 
 beforeAll(async () => {
-  const tools = { site: { operator } as Site } as AreaTools;
+  const signIn = () => Promise.resolve({ issuer: 'https://id.example.test', client_id: 'console' });
+  const tools = { site: { operator } as Site, signIn } as AreaTools;
   app = await createApp(
     { inbox: {} as never, areas: [await peopleArea(tools), { controllers: [SpecController] }] },
     {

@@ -1,20 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, RouteOptions } from 'fastify';
-import { exportJWK, generateKeyPair } from 'jose';
-import type { Database, Site } from '#runtime';
-import { codec, silent } from '../../test/rig.js';
-import type { AreaTools } from '../area.js';
-import { openAreas } from '../areas.js';
+import { silent } from '../../test/rig.js';
+import { unstartedAreas } from '../../test/unstarted-areas.js';
 import { createApp } from '../http/create-app.js';
 import { type Permission, permissions, rolesWith } from '../people/permissions.js';
 import type { OpenApi, Operation } from './openapi.js';
 
-const secretsDir = mkdtempSync(join(tmpdir(), 'openapi-'));
 /** `GET /v1/leads/{event_id}` of every route that Fastify was given. */
 const registered = new Set<string>();
 let app: NestFastifyApplication;
@@ -27,34 +20,9 @@ function watchRoutes(message: unknown): void {
   });
 }
 
-/** Areas that are opened and never started ask nobody for anything. */
-async function areaTools(): Promise<AreaTools> {
-  const { privateKey, publicKey } = await generateKeyPair('EdDSA', { extractable: true });
-  const key = { ...(await exportJWK(privateKey)), kid: 'k1', alg: 'EdDSA' };
-  for (const name of ['audit', 'permit']) {
-    writeFileSync(join(secretsDir, `${name}-private.json`), JSON.stringify(key));
-    writeFileSync(
-      join(secretsDir, `${name}-public.json`),
-      JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'EdDSA' }] }),
-    );
-  }
-  const site = { operator: { policies: {} }, destinations: {}, channels: {}, policies: {}, sources: [], routing: [], owners: {} };
-  return {
-    env: { LD_SECRETS_DIR: secretsDir, AUDIT_SEAL_MS: 1_000, FOLLOW_MS: 1_000 } as AreaTools['env'],
-    site: site as unknown as Site,
-    db: {} as Database,
-    codec,
-    owners: new Map(),
-    clients: new Map(),
-    privateKey: key,
-    relayWake: () => undefined,
-    logger: silent,
-  };
-}
-
 beforeAll(async () => {
   subscribe('fastify.initialization', watchRoutes);
-  const areas = await openAreas(await areaTools());
+  const areas = await unstartedAreas();
   app = await createApp(
     { inbox: {} as never, areas },
     { identify: () => Promise.resolve(undefined), onRefused: () => Promise.resolve(), logger: silent },
@@ -66,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   unsubscribe('fastify.initialization', watchRoutes);
   await app.close();
-  rmSync(secretsDir, { recursive: true });
 });
 
 const operations = (): [string, Operation][] =>

@@ -2,6 +2,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtV
 import { z } from 'zod';
 import type { Logger, OidcConfig } from '#runtime';
 import { refusals } from '../http/refusal.js';
+import { discover } from './oidc-discovery.js';
 import { permissionsOf, type Role, roles } from './permissions.js';
 import type { Person } from './person.js';
 
@@ -57,13 +58,11 @@ const tokenFaults = [
 ];
 const isTokensFault = (error: unknown): boolean => tokenFaults.some((kind) => error instanceof kind);
 
-const discoveryDocument = z.object({ issuer: z.string(), jwks_uri: z.url() });
-
 /** The issuer's keys, fetched when they are first needed, kept, and fetched anew for a key id that is not among them. */
 function issuerKeys(oidc: OidcConfig, cooldownDuration: number): JWTVerifyGetKey {
   let keys: Promise<JWTVerifyGetKey> | undefined;
   const open = async (): Promise<JWTVerifyGetKey> => {
-    const url = new URL(oidc.jwksUrl ?? (await discover(oidc.issuer)));
+    const url = new URL(oidc.jwksUrl ?? (await keysUrl(oidc.issuer)));
     return createRemoteJWKSet(url, { timeoutDuration: fetchTimeoutMs, cooldownDuration, cacheMaxAge: keysKeptMs });
   };
   return async (header, token) => {
@@ -76,13 +75,10 @@ function issuerKeys(oidc: OidcConfig, cooldownDuration: number): JWTVerifyGetKey
   };
 }
 
-async function discover(issuer: string): Promise<string> {
-  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(fetchTimeoutMs) });
-  if (!answer.ok) throw new Error(`The discovery document answered ${answer.status}`);
-  const found = discoveryDocument.parse(await answer.json());
-  if (found.issuer !== issuer) throw new Error('The discovery document is that of another issuer');
-  return found.jwks_uri;
+async function keysUrl(issuer: string): Promise<string> {
+  const { jwks_uri } = await discover(issuer);
+  if (jwks_uri === undefined) throw new Error('The discovery document names no keys');
+  return jwks_uri;
 }
 
 const text = z.string().trim().min(1).max(200);

@@ -86,7 +86,7 @@ function LetterRow({ letter, ticked, onToggle }: { letter: DeadLetter; ticked: b
         {plain(letter.disposition ?? 'waits')}
         <Notes letter={letter} />
       </td>
-      <td>{duration(letter.retention_ms_left)}</td>
+      <td>{'retention_ms_left' in letter ? duration(letter.retention_ms_left) : 'as long as it waits'}</td>
     </tr>
   );
 }
