@@ -21,7 +21,7 @@ import {
   type VerifiedTarget,
   vaultClient,
 } from '#delivery';
-import { type Connector, createConnector } from '#destinations';
+import { type Connector, createConnector, ownersOf } from '#destinations';
 import {
   createKafka,
   createRelay,
@@ -155,7 +155,8 @@ function serve(
   { storage, keyed, callTimes }: { storage: Storage; keyed: ReturnType<typeof hmacs>; callTimes: CallTimes },
 ): Served {
   const onTime = callTimes.of(config.name);
-  const connector = createConnector({ name: config.name, config, secretsDir: env.LD_SECRETS_DIR, hmacs: keyed, onTime });
+  const secretsDir = env.LD_SECRETS_DIR;
+  const connector = createConnector({ name: config.name, config, secretsDir, hmacs: keyed, ownerOf: ownersOf(site), onTime });
   const target = new DestinationTarget({ config, policies: site.policies, connector, codec: storage.codec });
   const control = createDestinationControl({
     db: storage.db,

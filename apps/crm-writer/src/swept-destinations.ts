@@ -1,6 +1,6 @@
 import { dlqTopic, groups, LeadAcceptedEvent, retryTopic, topics } from '#contracts';
 import type { StoredDelivery, SweptTarget, VerifiedTarget } from '#delivery';
-import { mappingVersion } from '#destinations';
+import { lookupKinds, mappingVersion } from '#destinations';
 import type { Codec, OutboxRow } from '#messaging';
 import { type DestinationConfig, type Site, standsForLead } from '#runtime';
 import { attemptsOf, type DestinationTarget, plannedOperations, verificationOf } from './destination-target.js';
@@ -17,7 +17,7 @@ export function sweptDestination(config: DestinationConfig, { site, codec }: { s
     mappingVersion,
     timeoutMs: config.timeoutMs,
     verification: verificationOf(config),
-    canLookUp: (kind) => Object.hasOwn(config.lookup, kind),
+    canLookUp: (kind) => lookupKinds(config).includes(kind),
     attempts: async (stored: StoredDelivery) => attemptsOf(site.policies, await codec.decode(LeadAcceptedEvent, stored.event)),
     operations: (eventId) => plannedOperations(config, eventId),
     resolved: async (stored) => [await storedResolutionRow(stored, { codec, primary: config.primary })],

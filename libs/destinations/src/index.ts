@@ -11,5 +11,6 @@ export type {
   ReadAnswer,
   ReadQuery,
 } from './connector.js';
-export { type ConnectorSettings, createConnector } from './create-connector.js';
+export { type ConnectorSettings, createConnector, lookupKinds } from './create-connector.js';
+export { type OwnerOf, ownersOf } from './owner.js';
 export { mappingVersion } from './webhook/mapping.js';
