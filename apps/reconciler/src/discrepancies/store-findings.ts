@@ -1,0 +1,116 @@
+import type { DiscrepancyClass, DiscrepancyState } from '#delivery';
+import type { Tx } from '#runtime';
+import { type Finding, identityOf } from '../compare/finding.js';
+import { policyOf } from '../compare/next-steps.js';
+
+export interface StoreOptions {
+  destination: string;
+  runId: string;
+  /** Who is given everything of this destination; absent: by class. */
+  owner?: string;
+}
+
+interface KnownRow {
+  identity: string;
+  state: DiscrepancyState;
+  last_run_id: string;
+}
+
+const knownSql = 'SELECT identity, state, last_run_id FROM discrepancy WHERE identity = ANY ($1::text[]) FOR UPDATE';
+
+/**
+ * A discrepancy that is found again is the same one. What somebody accepted stays accepted, what is being repaired stays that; one that was
+ * repaired, or had gone, is open again: unless the repair came after this run began to look.
+ */
+const storeSql = `
+INSERT INTO discrepancy AS d (identity, destination, organization, event_id, lead_ref, kind, operation_key, ref, class, aspect, fields, evidence,
+  urgency, owner, repair, state, at, first_run_id, last_run_id, first_seen_at, last_seen_at, changed_at)
+SELECT i.identity, $2, i.organization, i.event_id, i.lead_ref, i.kind, i.operation_key, i.ref, i.class, i.aspect, i.fields, i.evidence, i.urgency,
+  i.owner, i.repair, 'open', to_timestamp(i.at_ms / 1000), $3, $3, clock_now(), clock_now(), clock_now()
+FROM json_to_recordset($1::json) AS i(identity text, organization text, event_id uuid, lead_ref text, kind text, operation_key text, ref text,
+  class text, aspect text, fields text[], evidence jsonb, urgency text, owner text, repair text, at_ms float8)
+ON CONFLICT (identity) DO UPDATE
+SET organization = excluded.organization, event_id = excluded.event_id, lead_ref = excluded.lead_ref, operation_key = excluded.operation_key,
+  ref = excluded.ref, fields = excluded.fields, evidence = excluded.evidence, urgency = excluded.urgency, owner = excluded.owner,
+  repair = excluded.repair, last_run_id = excluded.last_run_id, last_seen_at = excluded.last_seen_at,
+  state = CASE WHEN d.state = 'gone' OR (d.state = 'repaired' AND d.changed_at < $4) THEN 'open' ELSE d.state END,
+  changed_at = CASE WHEN d.state = 'gone' OR (d.state = 'repaired' AND d.changed_at < $4) THEN excluded.changed_at ELSE d.changed_at END`;
+
+export type NewCounts = Partial<Record<DiscrepancyClass, number>>;
+
+/** Stores what a page came to. Gives how many of each class this run had not found before. */
+export async function storeFindings(
+  tx: Tx,
+  findings: readonly Finding[],
+  { destination, runId, owner, begunAt }: StoreOptions & { begunAt: Date },
+): Promise<NewCounts> {
+  const byIdentity = new Map(findings.map((finding) => [identityOf(destination, finding), finding]));
+  if (byIdentity.size === 0) return {};
+  // In one order, so that two processes do not wait for each other.
+  const sorted = [...byIdentity].sort(([one], [other]) => (one < other ? -1 : 1));
+  const identities = sorted.map(([identity]) => identity);
+  const known = await tx.sql<KnownRow>('reconciler.known', knownSql, [identities]);
+  const foundBefore = new Set(known.filter(({ last_run_id }) => last_run_id === runId).map(({ identity }) => identity));
+  const rows = sorted.map(([identity, finding]) => toRow(identity, finding, owner));
+  await tx.sql('reconciler.store', storeSql, [JSON.stringify(rows), destination, runId, begunAt]);
+  const counts: NewCounts = {};
+  for (const [identity, finding] of sorted) {
+    if (!foundBefore.has(identity)) counts[finding.class] = (counts[finding.class] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function toRow(identity: string, finding: Finding, owner: string | undefined): Record<string, unknown> {
+  const policy = policyOf(finding.class, finding.aspect);
+  return {
+    identity,
+    organization: finding.organization,
+    event_id: finding.eventId,
+    lead_ref: finding.leadRef,
+    kind: finding.kind,
+    operation_key: finding.operationKey,
+    ref: finding.ref,
+    class: finding.class,
+    aspect: finding.aspect,
+    fields: finding.fields ?? [],
+    evidence: finding.evidence,
+    urgency: policy.urgency,
+    owner: owner ?? policy.owner,
+    repair: finding.repair,
+    at_ms: finding.atMs,
+  };
+}
+
+const goneSql = `
+UPDATE discrepancy SET state = 'gone', changed_at = clock_now()
+WHERE destination = $1 AND event_id = ANY ($2::uuid[]) AND class = ANY ($3::text[]) AND state IN ('open', 'repair_failed') AND last_run_id <> $4`;
+
+/** Those of these leads that this run, having looked at them, did not find again. */
+export async function closeGone(
+  tx: Tx,
+  {
+    destination,
+    runId,
+    eventIds,
+    classes,
+  }: { destination: string; runId: string; eventIds: readonly string[]; classes: readonly DiscrepancyClass[] },
+): Promise<void> {
+  if (eventIds.length > 0) await tx.sql('reconciler.gone', goneSql, [destination, eventIds, classes, runId]);
+}
+
+const goneWindowSql = `
+UPDATE discrepancy SET state = 'gone', changed_at = clock_now()
+WHERE destination = $1 AND at >= $2 AND at < $3 AND class = ANY ($4::text[]) AND state IN ('open', 'repair_failed') AND last_run_id <> $5`;
+
+export interface GoneWindow {
+  destination: string;
+  runId: string;
+  from: Date;
+  to: Date;
+  classes: readonly DiscrepancyClass[];
+}
+
+/** Those of records in a window that this run, having read all its changes, did not find again. */
+export async function closeGoneWindow(tx: Tx, { destination, runId, from, to, classes }: GoneWindow): Promise<void> {
+  await tx.sql('reconciler.gone_window', goneWindowSql, [destination, from, to, classes, runId]);
+}
