@@ -55,6 +55,7 @@ export { type CrashPoint, crashPoint, crashPointSoon, crashPoints } from './serv
 export type { Stoppable } from './service/drain.js';
 export { runService, type ServiceContext, type ServiceOptions } from './service/run-service.js';
 export { loadSite, parseSite, readSite } from './site/load-site.js';
+export type { ReadingConfig, RecordFields } from './site/reading.js';
 export { type RouteSubject, route } from './site/route.js';
 export {
   type ChannelConfig,

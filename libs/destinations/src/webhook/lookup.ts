@@ -42,7 +42,7 @@ export function readLookup(result: HttpResult, nowMs: number): LookupResult {
     return { kind: 'unknown', code: 'http_429', throttled: { afterMs } };
   }
   if (result.status !== 200) return { kind: 'unknown', code: `http_${result.status}` };
-  const found = list(result.body);
+  const found = listIn(result.body)?.list;
   if (found === undefined) return { kind: 'unknown', code: 'unreadable_answer' };
   const refs = found.map((item) => (item as { id?: unknown } | null)?.id).filter((id) => typeof id === 'string' || typeof id === 'number');
   if (refs.length !== found.length) return { kind: 'unknown', code: 'answer_without_id' };
@@ -51,11 +51,12 @@ export function readLookup(result: HttpResult, nowMs: number): LookupResult {
   return refs.length === 1 ? { kind: 'found', ref: String(first) } : { kind: 'several', refs: refs.map(String) };
 }
 
-function list(body: string | undefined): unknown[] | undefined {
+/** The records of an answer, an array or an object with one under `data`, `items` or `results`, and the whole answer. */
+export function listIn(body: string | undefined): { list: unknown[]; whole: unknown } | undefined {
   try {
-    const value = JSON.parse(body ?? '') as Record<string, unknown> | null;
-    const inner = Array.isArray(value) ? value : (value?.data ?? value?.items ?? value?.results);
-    return Array.isArray(inner) ? inner : undefined;
+    const whole = JSON.parse(body ?? '') as Record<string, unknown> | null;
+    const list: unknown = Array.isArray(whole) ? whole : (whole?.data ?? whole?.items ?? whole?.results);
+    return Array.isArray(list) ? { list, whole } : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import type { OperationCall } from '../connector.js';
+import type { ExpectedRecord, OperationCall } from '../connector.js';
 
 /** Counted up when a body changes for the same lead; pinned to an operation by its first call. */
 export const mappingVersion = 1;
@@ -28,10 +28,23 @@ function fieldsWhere(fields: object, keeps: (name: string, value: unknown) => bo
 /** Identifies the person in a contact's body: it is no field that a lead writes. */
 export const personField = 'person_key';
 
-/** The body without what a newer lead wrote. */
-export function withoutNewer(body: WebhookBody, newer: readonly string[]): WebhookBody {
-  if (newer.length === 0) return body;
-  return fieldsWhere(body, (name) => !newer.includes(name));
+/** The field that names a record of each kind by a key of ours. */
+export const keyField = (kind: string): string => (kind === 'contact' ? personField : 'external_id');
+
+const contactLink = 'contact_id';
+
+/** A record as our write leaves it, without its key; the contact it hangs on is a link, not a field. */
+export function expectedRecord(lead: Lead, operations: readonly string[]): ExpectedRecord {
+  const sent = JSON.parse(JSON.stringify(webhookBody(lead, operations))) as Record<string, unknown>;
+  const fields = fieldsWhere(sent, (name) => name !== keyField(lead.kind) && name !== contactLink);
+  const hangsOnContact = lead.kind !== 'contact' && operations.includes('contact');
+  return hangsOnContact ? { fields, links: { contact: lead.refs.contact } } : { fields };
+}
+
+/** The body without these fields. */
+export function without(body: WebhookBody, names: readonly string[]): WebhookBody {
+  if (names.length === 0) return body;
+  return fieldsWhere(body, (name) => !names.includes(name));
 }
 
 /** The first of these paths (`phone`, `custom.owner`) that the body would write. */

@@ -286,6 +286,65 @@ describe('the webhook connector', () => {
     await careful.close();
   });
 
+  describe('a lead that is there and is repaired', () => {
+    const known = (more: Partial<OperationCall> = {}) => call('lead', { refs: { contact: 'c-9', lead: 'l/7' }, ...more });
+    const changing = (more: Partial<DestinationConfig> = {}) =>
+      newConnector({ ...config, updates: { lead: { method: 'PATCH', path: '/leads/{ref}' } }, ...more });
+
+    it('is changed by its reference, under a key of what is sent', async () => {
+      expect(await changing().perform(known())).toMatchObject({ kind: 'succeeded', ref: 'rec-1' });
+      expect(requests).toMatchObject([{ method: 'PATCH', url: '/crm/leads/l%2F7' }]);
+      expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ external_id: event.event_id, contact_id: 'c-9', message: 'Hello 🚀' });
+      expect(requests[0]?.headers['idempotency-key']).toMatch(/:crm:lead~/);
+    });
+
+    it('keeps the fields that the destination is right about, and those that somebody there may have written last', async () => {
+      const reconcile = { windowMs: 1, overlapMs: 1, rate: 1, page: 1 };
+      const fields = { message: 'theirs', form: 'newest', 'custom.seats': 'theirs', campaign: 'ours' } as const;
+      await changing({ reconcile: { ...reconcile, fields } }).perform(known({ payload: { ...payload, form: 'f', campaign: 'c' } }));
+      const sent = JSON.parse(requests[0]?.body ?? '') as object;
+      expect(sent).toMatchObject({ campaign: 'c', lead_ref: 'L-1' });
+      for (const field of ['message', 'form', 'custom']) expect(sent).not.toHaveProperty(field);
+    });
+
+    it('is never posted a second time where nothing says how it is changed', async () => {
+      expect(await connector.perform(known())).toMatchObject({ kind: 'permanent', class: 'conflict', code: 'cannot_change' });
+      expect(requests).toEqual([]);
+    });
+
+    it('and is gone is not made anew by itself', async () => {
+      gone = 404;
+      expect(await changing().perform(known())).toMatchObject({ kind: 'permanent', code: 'http_404' });
+      expect(requests).toHaveLength(1);
+    });
+
+    it('is posted where its reference was let go', async () => {
+      await changing().perform(known({ refs: { contact: 'c-9' }, operationKey: 'k~g2' }));
+      expect(requests).toMatchObject([{ method: 'POST', url: '/crm/leads', headers: { 'idempotency-key': 'k~g2' } }]);
+    });
+  });
+
+  it('knows what a record holds after its write: the fields of the body, and its contact as a link', async () => {
+    const lead = { event, payload: { ...payload, consent: { given: true, at: undefined } }, refs: { contact: 'c-9' } };
+    expect(connector.expected({ ...lead, kind: 'lead' })).toEqual({
+      fields: {
+        person_key: 'person-1',
+        lead_ref: 'L-1',
+        organization: 'demo',
+        source: 'website',
+        message: 'Hello 🚀',
+        custom: payload.custom,
+        submitted_at: payload.submitted_at,
+      },
+      links: { contact: 'c-9' },
+    });
+    const contact = connector.expected({ ...lead, kind: 'contact' });
+    expect(contact.links).toBeUndefined();
+    expect(contact.fields).toMatchObject({ name: 'Ada Example', consent: { given: true } });
+    expect(Object.keys(contact.fields)).not.toContain('person_key');
+    expect(contact.fields).not.toHaveProperty('phone');
+  });
+
   it('lets pass a protected field that a newer lead wrote already', async () => {
     const careful = newConnector({ ...config, protectedFields: ['email'] });
     expect(await careful.perform(call('contact', { contact: { ref: 'c-9', newer: ['email'] } }))).toMatchObject({ kind: 'succeeded' });

@@ -1,11 +1,12 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
 import type { KnownContact, LookupResult, OnCallTime, Outcome } from '#delivery';
 import { ConfigError, type DestinationConfig, type Hmacs } from '#runtime';
-import type { Connector, ConnectorCapabilities, LookupQuery, OperationCall } from '../connector.js';
+import type { Connector, ConnectorCapabilities, ExpectedLead, ExpectedRecord, LookupQuery, OperationCall } from '../connector.js';
 import { HttpCaller, type HttpResult } from '../http/http-caller.js';
 import { readAnswer } from './answer.js';
 import { lacksPerson, lookupPath, readLookup, unknownPlaceholders, updatePath } from './lookup.js';
-import { firstWritten, mappingVersion, personField, type WebhookBody, webhookBody, withoutNewer } from './mapping.js';
+import { expectedRecord, firstWritten, mappingVersion, personField, type WebhookBody, webhookBody, without } from './mapping.js';
+import { readers } from './reading.js';
 import { createSigner, type Signer } from './sign.js';
 
 export interface WebhookOptions {
@@ -19,13 +20,23 @@ export interface WebhookOptions {
   onTime?: OnCallTime;
 }
 
+const contactKind = 'contact';
 /** Lookups and checks have connections of their own: they get through while every write hangs, and hold up none. */
 const readConnections = 4;
+/** What is read to compare has connections of its own too, and answers that are long. */
+const compareConnections = 2;
+const longestPageBytes = 8 * 1_048_576;
 
 /** What a lead would have sent, with its text: one serialization serves its hash and its request. */
 interface Full {
   body: WebhookBody;
   text: string;
+}
+
+interface GetOptions {
+  timeoutMs: number;
+  trace?: OperationCall['trace'];
+  by?: HttpCaller;
 }
 
 interface Request {
@@ -49,11 +60,14 @@ export class WebhookConnector implements Connector {
   readonly name: string;
   readonly capabilities: ConnectorCapabilities;
   readonly check?: Connector['check'];
+  readonly readMany?: Connector['readMany'];
+  readonly changedSince?: Connector['changedSince'];
   readonly #config: DestinationConfig;
   readonly #signer: Signer;
   readonly #hmacs: Pick<Hmacs, 'ref'>;
   readonly #writer: HttpCaller;
   readonly #reader: HttpCaller;
+  readonly #comparer: HttpCaller;
 
   constructor({ name, config, secret, hmacs, onTime }: WebhookOptions) {
     checkLookups(name, config.lookup);
@@ -63,13 +77,18 @@ export class WebhookConnector implements Connector {
     this.#hmacs = hmacs;
     this.#writer = new HttpCaller({ ...config, connections: config.concurrency, onTime });
     this.#reader = new HttpCaller({ ...config, connections: readConnections });
-    const { check } = config;
+    this.#comparer = new HttpCaller({ ...config, connections: compareConnections, maxAnswerBytes: longestPageBytes });
+    const { check, reading } = config;
     if (check !== undefined) this.check = () => this.#check(check);
+    const reads = readers({ reading, errors: config.errors, get: (path, options) => this.#get(path, { ...options, by: this.#comparer }) });
+    if (reads.readMany !== undefined) this.readMany = reads.readMany;
+    if (reads.changedSince !== undefined) this.changedSince = reads.changedSince;
     this.capabilities = {
       nativeIdempotency: config.nativeIdempotency,
       upsert: [],
       lookup: Object.keys(config.lookup),
-      changedSince: false,
+      changedSince: reads.changedSince !== undefined,
+      ...(reads.readMany !== undefined && { readMany: reading?.limit }),
       batch: false,
       check: check !== undefined,
     };
@@ -82,6 +101,10 @@ export class WebhookConnector implements Connector {
     if (call.pinned !== undefined && call.pinned.requestHash !== requestHash) {
       return { kind: 'permanent', class: 'conflict', code: 'request_changed' };
     }
+    if (call.kind !== contactKind && call.refs[call.kind] !== undefined && this.#config.updates[call.kind] === undefined) {
+      // It is there, and nobody said how it is changed: posted, it would be there twice.
+      return { kind: 'permanent', class: 'conflict', code: 'cannot_change' };
+    }
     const request = this.#request(call, full);
     if (request.changes && Object.keys(request.body).every((name) => name === personField)) {
       // Newer leads of the person have written every field already.
@@ -91,7 +114,7 @@ export class WebhookConnector implements Connector {
     if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
     const startedAt = performance.now();
     const result = await this.#send(call, request);
-    if (request.known && isGone(result)) {
+    if (request.known && call.kind === contactKind && isGone(result)) {
       const leftMs = call.timeoutMs - (performance.now() - startedAt);
       return this.#anew(call, full, { requestHash, leftMs });
     }
@@ -135,19 +158,32 @@ export class WebhookConnector implements Connector {
     return readLookup(await this.#get(lookupPath(template, query), { timeoutMs, trace: query.trace }), Date.now());
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.#writer.close(), this.#reader.close()]);
+  expected(lead: ExpectedLead): ExpectedRecord {
+    return expectedRecord(lead, this.#config.operations);
   }
 
-  #request({ kind, contact }: OperationCall, full: Full): Request {
+  async close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#reader.close(), this.#comparer.close()]);
+  }
+
+  #request({ kind, contact, refs }: OperationCall, full: Full): Request {
     const update = this.#config.updates[kind];
-    const body = withoutNewer(full.body, contact?.newer ?? []);
+    const ref = kind === contactKind ? contact?.ref : refs[kind];
+    const known = ref !== undefined && update !== undefined;
+    const body = without(full.body, [...(contact?.newer ?? []), ...(known ? this.#notOurs(kind) : [])]);
     const text = body === full.body ? full.text : JSON.stringify(body);
-    if (contact?.ref !== undefined && update !== undefined) {
-      return { method: update.method, path: updatePath(update.path, contact.ref), body, text, changes: true, known: true };
-    }
+    if (known) return { method: update.method, path: updatePath(update.path, ref), body, text, changes: true, known };
     const changes = contact !== undefined && contact.newer.length > 0;
     return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, text, changes, known: false };
+  }
+
+  /**
+   * What is written when a record is made and not when it is changed: fields whose truth is the destination's. Of a lead also those that
+   * whoever wrote last is right about: a lead is submitted once, so that was somebody there.
+   */
+  #notOurs(kind: string): string[] {
+    const truths = Object.entries(this.#config.reconcile?.fields ?? {});
+    return truths.filter(([, truth]) => truth === 'theirs' || (truth === 'newest' && kind !== contactKind)).map(([name]) => topOf(name));
   }
 
   #send(call: OperationCall, { method, path, text: body, changes }: Request): Promise<HttpResult> {
@@ -164,9 +200,9 @@ export class WebhookConnector implements Connector {
     return answer.kind === 'succeeded' ? { ok: true } : { ok: false, code: 'code' in answer ? answer.code : answer.kind };
   }
 
-  #get(path: string, { timeoutMs, trace }: { timeoutMs: number; trace?: OperationCall['trace'] }): Promise<HttpResult> {
+  #get(path: string, { timeoutMs, trace, by = this.#reader }: GetOptions): Promise<HttpResult> {
     const headers = ['accept', 'application/json', ...this.#signed(`get:${crypto.randomUUID()}`, ''), ...traceHeaders(trace)];
-    return this.#reader.call({ method: 'GET', path, headers, timeoutMs });
+    return by.call({ method: 'GET', path, headers, timeoutMs });
   }
 
   #signed(id: string, body: string): string[] {
@@ -175,6 +211,9 @@ export class WebhookConnector implements Connector {
     return ['webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', signature];
   }
 }
+
+/** `custom` of `custom.owner`: a part of an object cannot be left out of a change without being emptied. */
+const topOf = (name: string): string => name.split('.')[0] ?? name;
 
 function isGone(result: HttpResult): boolean {
   return result.kind === 'answered' && (result.status === 404 || result.status === 410);

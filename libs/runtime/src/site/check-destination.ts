@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ConfigProblem } from '../config/config-error.js';
 import { hasTwins, when } from './problems.js';
+import { checkReading, readableReading } from './reading.js';
 import { duration } from './site-schema.js';
 
 const texts = z.array(z.string()).catch([]);
@@ -10,6 +11,7 @@ const time = (standard: string) => duration.prefault(standard).catch(Number.NaN)
 const milliseconds = z.number().optional().catch(Number.NaN);
 
 const fields = z.object({
+  connector: z.string().catch(''),
   primary: z.boolean().catch(false),
   native_idempotency: z.boolean().catch(false),
   operations: texts,
@@ -34,6 +36,7 @@ const fields = z.object({
     .object({ cool_down: time('15s'), longest_cool_down: time('60s') })
     .catch({ cool_down: Number.NaN, longest_cool_down: Number.NaN })
     .prefault({}),
+  reading: readableReading,
   reconcile: z
     .object({
       owner: z.string().optional().catch(undefined),
@@ -62,6 +65,7 @@ export function checkDestination(destination: ReadableDestination, path: string)
     ...checkOperations(destination, path),
     ...checkTemplates(destination, path),
     ...checkTimes(destination, path),
+    ...checkReading(destination, path),
     ...checkReconcile(destination, `${path}.reconcile`),
   ];
 }
@@ -123,18 +127,13 @@ function checkTemplates({ lookup, updates }: ReadableDestination, path: string):
         },
       ),
     ),
-    ...Object.entries(updates).flatMap(([kind, update]) => [
-      ...when(kind !== 'contact', {
-        path: `${path}.updates.${kind}`,
-        problem: 'is never changed: a lead is a record of its own',
-        fix: 'Keep contact alone',
-      }),
-      ...when(placeholdersOf(update.path).join() !== 'ref', {
+    ...Object.entries(updates).flatMap(([kind, update]) =>
+      when(placeholdersOf(update.path).join() !== 'ref', {
         path: `${path}.updates.${kind}.path`,
         problem: 'does not say which record, or has an unknown placeholder',
         fix: 'Put {ref} where the id of the record goes',
       }),
-    ]),
+    ),
   ];
 }
 

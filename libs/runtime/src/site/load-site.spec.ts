@@ -124,6 +124,30 @@ describe('a site file', () => {
     expect(destinations['sandbox-marketing']?.quota).toBeUndefined();
   });
 
+  it('reads how records are read for comparing, and where they say what it needs', () => {
+    const own = `reading:
+      many: { contact: { keys: "/c?key={person_keys*}" } }
+      changed_since: { contact: "/c?since={from}" }
+      record: { version: meta.version, ours: [api] }`;
+    expect(parseSite(good.replace('path: /hook', own), env).destinations['sandbox-marketing']?.reading).toEqual({
+      many: { contact: { keys: '/c?key={person_keys*}' } },
+      limit: 100,
+      changedSince: { contact: '/c?since={from}' },
+      record: {
+        id: 'id',
+        version: 'meta.version',
+        status: 'status',
+        createdAt: 'created_at',
+        changedAt: 'changed_at',
+        changedBy: 'changed_by',
+        ours: ['api'],
+        contact: 'contact_id',
+        owner: 'owner',
+        next: 'next',
+      },
+    });
+  });
+
   it('reads how a destination is changed, checked, limited and answers', () => {
     const own = `updates: { contact: { path: "/contacts/{ref}" } }
     protected_fields: [phone, custom.owner]
@@ -305,11 +329,24 @@ operator:
       marketing('updates.note'),
     ],
     ['an update without the reference', 'path: /hook', 'updates: { contact: { path: /contacts } }', marketing('updates.contact.path')],
+    ['reading without the keys', 'path: /hook', 'reading: { many: { contact: { keys: /c } } }', marketing('reading.many.contact.keys')],
     [
-      'an update of a lead',
-      'paths: { lead: /deals }',
-      'updates: { lead: { path: "/leads/{ref}" } }',
-      'destinations.sandbox-crm.updates.lead',
+      'reading with keys for ids',
+      'path: /hook',
+      'reading: { many: { contact: { refs: "/c?id={person_keys*}" } } }',
+      marketing('reading.many.contact.refs'),
+    ],
+    [
+      'a list of changes since no time',
+      'path: /hook',
+      'reading: { changed_since: { contact: "/c?limit={limit}" } }',
+      marketing('reading.changed_since.contact'),
+    ],
+    [
+      'reading of what is not performed',
+      'path: /hook',
+      'reading: { changed_since: { note: "/c?since={from}" } }',
+      marketing('reading.changed_since.note'),
     ],
     [
       'a rule for an operation that is not performed',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { failureClasses } from '#contracts';
+import { reading } from './reading.js';
 import { personRoles } from './site.js';
 
 const refuse = (problem: string, fix: string) => ({ params: { problem, fix } });
@@ -128,7 +129,9 @@ const destination = z.strictObject({
   updates: z
     .record(kind, update)
     .default({})
-    .describe('How a contact that is known by its id is changed. Absent: it is posted like a new one, and the destination matches people.'),
+    .describe(
+      'How a record that is known by its id is changed. A contact without: posted like a new one. A lead is changed by an approved repair alone.',
+    ),
   protected_fields: z
     .array(z.string().regex(/^[A-Za-z_][\w-]*(\.[\w-]+)*$/))
     .default([])
@@ -170,6 +173,7 @@ const destination = z.strictObject({
     .max(1_000)
     .default(64)
     .describe('Writes in flight at most, per process; lookups and checks have four connections beside.'),
+  reading: reading.optional(),
   reconcile: reconcile.optional().describe('How what it holds is compared with what was delivered; absent: never.'),
 });
 

@@ -1,5 +1,6 @@
 import type { FailureClass } from '#contracts';
 import type { SecretRef } from '../config/secrets.js';
+import type { ReadingConfig } from './reading.js';
 
 /** Who may hand in leads, over HTTP or on the topic `leads`. Unique by (organization, id). */
 export interface SourceConfig {
@@ -72,6 +73,8 @@ export interface DestinationConfig {
   quota?: { requests: number; perMs: number };
   /** Writes in flight at most, per process. */
   concurrency: number;
+  /** How records are read for comparing; absent: by single lookups. */
+  reading?: ReadingConfig;
   /** Absent: it is never compared. */
   reconcile?: ReconcileConfig;
 }

@@ -1,5 +1,6 @@
 import type { DestinationConfig, OidcConfig, PolicyConfig, ReconcileConfig, Site, SourceConfig } from './site.js';
 import type { SiteDocument } from './site-schema.js';
+import { toReading } from './reading.js';
 
 const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
 const defaultConnectTimeoutMs = 2_000;
@@ -66,6 +67,7 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
     retryBudget: destination.retry_budget,
     quota: destination.quota && { requests: destination.quota.requests, perMs: destination.quota.per },
     concurrency: destination.concurrency,
+    ...(destination.reading && { reading: toReading(destination.reading) }),
     ...(destination.reconcile && { reconcile: toReconcile(destination.reconcile) }),
   };
 }
