@@ -1,4 +1,5 @@
 import { useSearchParams } from 'react-router';
+import { Act } from './act.js';
 
 /** Pages by cursor, kept in the address: a page stays what it is while rows come in, and the browser's own back button goes back. */
 export function Pager({ next, shown, name = 'after' }: { next: string | null | undefined; shown: number; name?: string }) {
@@ -16,12 +17,12 @@ export function Pager({ next, shown, name = 'after' }: { next: string | null | u
     <nav className="pager" aria-label="Pages">
       <span>{shown} on this page</span>
       <span className="row">
-        <button type="button" aria-disabled={first || undefined} onClick={() => first || go(undefined)}>
+        <Act needs="list" refused={first ? 'This is the first page' : undefined} onPress={() => go(undefined)}>
           First page
-        </button>
-        <button type="button" aria-disabled={!next || undefined} onClick={() => next && go(next)}>
+        </Act>
+        <Act needs="list" refused={next ? undefined : 'This is the last page'} onPress={() => next && go(next)}>
           Next page
-        </button>
+        </Act>
       </span>
     </nav>
   );

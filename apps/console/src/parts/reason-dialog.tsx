@@ -12,15 +12,18 @@ interface ReasonDialogProps {
   children?: ReactNode;
   /** What the reason is called, when it is a note rather than a reason. */
   label?: string;
+  /** What stands there already. */
+  defaultReason?: string;
   onDo: (reason: string, fields: FormData) => Promise<unknown>;
   onClose: () => void;
 }
 
 const shortestReason = 3;
+const longestReason = 200;
 
 /** Asks for the reason of a change, does it, and stays open with the refusal when it was refused. */
 export function ReasonDialog(props: ReasonDialogProps) {
-  const { title, about, action, tone = 'primary', children, label = 'Reason', onDo, onClose } = props;
+  const { title, about, action, tone = 'primary', children, label = 'Reason', defaultReason, onDo, onClose } = props;
   const id = useId();
   const [state, setState] = useState<{ busy: boolean; short: boolean; error?: unknown }>({ busy: false, short: false });
   const submit = async (form: HTMLFormElement) => {
@@ -48,7 +51,14 @@ export function ReasonDialog(props: ReasonDialogProps) {
         {children}
         <div className="field">
           <label htmlFor={id}>{label}</label>
-          <textarea id={id} name="reason" maxLength={200} aria-invalid={state.short} aria-describedby={`${id}-help`} />
+          <textarea
+            id={id}
+            name="reason"
+            maxLength={longestReason}
+            defaultValue={defaultReason}
+            aria-invalid={state.short}
+            aria-describedby={`${id}-help`}
+          />
           <small id={`${id}-help`}>Stands in the audit with your name. Write no personal data.</small>
           {state.short && <span role="alert">Say in a few words why.</span>}
         </div>

@@ -5,6 +5,7 @@ import type { Batch, Me } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { ReasonDialog } from '../../parts/reason-dialog.js';
 import { useChange } from '../../parts/use-change.js';
+import { EditDialog, whyNoEdit } from './edit-dialog.js';
 
 const stale = ['batches', 'overview', 'dead-letters', 'audit'];
 const moving = ['approved', 'canary', 'running'];
@@ -21,11 +22,12 @@ function approvalOf(batch: Batch, me: Me | undefined): Approval {
   if (batch.state === 'draft') return { refused: 'Dry-run it first: what is approved is what was checked' };
   if (batch.state !== 'checked') return { refused: `It is ${batch.state} already` };
   if (batch.counts.eligible === 0) return { refused: 'No item is eligible' };
-  if (batch.author !== me?.subject) return {};
+  const own = batch.author === me?.subject ? 'drafted' : batch.edited_by === me?.subject ? 'changed' : undefined;
+  if (me === undefined || own === undefined) return {};
   const alone = me.single_operator_policy?.max;
   if (alone !== undefined && batch.counts.eligible <= alone) return { policy: 'single_operator' };
   const rule = alone === undefined ? '' : ` Alone you may approve up to ${alone} items.`;
-  return { refused: `You drafted it: somebody else must approve it.${rule}` };
+  return { refused: `You ${own} it: somebody else must approve it.${rule}` };
 }
 
 export function BatchActions({ batch }: { batch: Batch }) {
@@ -38,9 +40,13 @@ export function BatchActions({ batch }: { batch: Batch }) {
     done: 'Approved. The canary goes first.',
     stale,
   });
+  const [editing, setEditing] = useState(false);
   const early = batch.state === 'draft' || batch.state === 'checked';
   return (
     <>
+      <Act needs="replay_request" refused={whyNoEdit(batch)} onPress={() => setEditing(true)}>
+        Change …
+      </Act>
       {early && (
         <>
           <Act
@@ -57,6 +63,7 @@ export function BatchActions({ batch }: { batch: Batch }) {
         </>
       )}
       {!early && <RunActions batch={batch} />}
+      {editing && <EditDialog batch={batch} onClose={() => setEditing(false)} />}
     </>
   );
 }

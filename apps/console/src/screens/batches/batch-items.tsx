@@ -22,7 +22,7 @@ const verdictWords: Readonly<Record<string, string>> = {
   erased: 'was erased',
   mapping_changed: 'its request would be another one now',
   not_replayable: 'cannot be sent again',
-  already_in_batch: 'belongs to another batch',
+  already_in_batch: 'belongs to another batch, or to a correction that is not over',
   uncertain: 'may have been written: look it up first',
 };
 
@@ -135,6 +135,24 @@ function ItemTable({ items }: { items: BatchItem[] }) {
   );
 }
 
+const correctionId = ({ detail }: BatchItem): string | undefined => /^correction (\S+)$/.exec(detail ?? '')?.[1];
+
+/** What holds a delivery may also be a correction; the verdict has one name for both. */
+const verdictName = (item: BatchItem): string =>
+  item.verdict === 'already_in_batch' && correctionId(item) !== undefined ? 'in correction' : (item.verdict ?? '');
+
+function Detail({ item, detail }: { item: BatchItem; detail: string }) {
+  if (item.verdict !== 'already_in_batch') return <small>{plain(detail)}</small>;
+  const correction = correctionId(item);
+  return (
+    <small>
+      <Link to={correction === undefined ? `/batches/${detail}` : `/corrections/${correction}`}>
+        {correction === undefined ? `batch ${shortId(detail)}` : `correction ${shortId(correction)}`}
+      </Link>
+    </small>
+  );
+}
+
 function ItemRow({ item }: { item: BatchItem }) {
   const { verdict, detail, found } = item;
   return (
@@ -149,8 +167,8 @@ function ItemRow({ item }: { item: BatchItem }) {
         </small>
       </td>
       <td>
-        {verdict === null ? <span className="quiet">not checked</span> : <Chip state={verdict} tone={toneOfVerdict(verdict)} />}
-        {detail && <small>{plain(detail)}</small>}
+        {verdict === null ? <span className="quiet">not checked</span> : <Chip state={verdictName(item)} tone={toneOfVerdict(verdict)} />}
+        {detail && <Detail item={item} detail={detail} />}
       </td>
       <td>
         <Chip state={item.state} />

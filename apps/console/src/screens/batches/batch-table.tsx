@@ -54,7 +54,7 @@ export function BatchTable({ batches }: { batches: Batch[] }) {
 }
 
 function BatchRow({ batch }: { batch: Batch }) {
-  const { batch_id: id, counts, author, approver } = batch;
+  const { batch_id: id, counts, author, edited_by: edited, approver } = batch;
   return (
     <tr data-row>
       <td>
@@ -75,6 +75,7 @@ function BatchRow({ batch }: { batch: Batch }) {
       </td>
       <td>
         {author}
+        {edited !== null && <small>changed by {edited}</small>}
         <small>{approver ? `approved by ${approver}` : 'not approved'}</small>
       </td>
       <td>

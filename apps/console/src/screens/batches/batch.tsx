@@ -142,6 +142,7 @@ function Terms({ batch }: { batch: Batch }) {
         <dt>Drafted</dt>
         <dd>
           by {batch.author}, <When at={batch.created_at} />
+          {batch.edited_by !== null && `; changed by ${batch.edited_by}`}
         </dd>
         <dt>Approved</dt>
         <dd>

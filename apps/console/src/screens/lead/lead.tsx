@@ -10,6 +10,7 @@ import { plain } from '../../parts/words.js';
 import { Deliveries } from './deliveries.js';
 import { LeadActions } from './lead-actions.js';
 import { LeadEvents } from './lead-events.js';
+import { LeadLetters } from './lead-letters.js';
 import { PersonPanel } from './person-panel.js';
 import { Story } from './story.js';
 
@@ -49,7 +50,7 @@ export function LeadScreen() {
               <aside aria-label="About this lead">
                 <PersonPanel key={lead.event_id} lead={lead} />
                 <Facts lead={lead} />
-                <DecideElsewhere lead={lead} />
+                <LeadLetters letters={lead.dead_letters} />
                 <Elsewhere lead={lead} />
               </aside>
             </div>
@@ -134,24 +135,6 @@ function Elsewhere({ lead }: { lead: Timeline }) {
         {related.map((id) => (
           <li key={id}>
             {id === supersedes ? 'Replaces' : 'Replaced by'} <Link to={`/leads/${id}`}>{id}</Link>
-          </li>
-        ))}
-      </ul>
-    </Panel>
-  );
-}
-
-function DecideElsewhere({ lead }: { lead: Timeline }) {
-  const letters = lead.dead_letters;
-  if (letters.length === 0) return null;
-  return (
-    <Panel title="Dead letters">
-      <ul className="inside stack">
-        {letters.map((letter) => (
-          <li key={letter.dead_letter_id}>
-            <Link to={`/queues/dead?class=${letter.class}&destination=${letter.destination ?? ''}&view=list`}>{plain(letter.class)}</Link>
-            {letter.destination && ` at ${letter.destination}`} · {letter.state}
-            <small className="quiet"> {plain(letter.disposition)}</small>
           </li>
         ))}
       </ul>

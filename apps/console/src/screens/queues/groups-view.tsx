@@ -8,7 +8,9 @@ import { Answer } from '../../parts/answer.js';
 import { Panel, Spark, Teach } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { number, plain, sentence } from '../../parts/words.js';
-import { type Deciding, DecisionDialog, onDuty, targetOfGroup } from './decision-dialog.js';
+import { type Deciding, DecisionDialog, onDuty, type Target, targetOfGroup } from './decision-dialog.js';
+import { DismissDialog } from './dismiss-dialog.js';
+import { mostDismissed } from './dismiss-letters.js';
 import { batchFilterOf, whyNoReplay, whyPartial } from './group-reach.js';
 import { Runbook } from './runbook.js';
 import { type QueueFilter, queryOf, useQueueFilter } from './use-filter.js';
@@ -148,9 +150,13 @@ function GroupRow({ group, shown }: { group: LetterGroup; shown: Shown }) {
   );
 }
 
+const tooMany = ({ count }: LetterGroup): string | undefined =>
+  count > mostDismissed ? `It has more than ${number(mostDismissed)} letters: dismiss them in parts, from its list` : undefined;
+
 function GroupActions({ group, shown }: { group: LetterGroup; shown: Shown }) {
   const navigate = useNavigate();
   const [deciding, setDeciding] = useState<Deciding>();
+  const [dismissing, setDismissing] = useState<Target>();
   const { filter, asOf } = shown;
   const held = shown.tab === 'held' ? 'What is held goes on by itself once its destination is released' : undefined;
   const waits = held ?? (shown.old ? 'The groups of this filter are not here yet' : undefined);
@@ -167,6 +173,10 @@ function GroupActions({ group, shown }: { group: LetterGroup; shown: Shown }) {
       >
         Decide …
       </Act>
+      <Act needs={onDuty} refused={waits ?? whyPartial(filter) ?? tooMany(group)} onPress={() => setDismissing(targetOfGroup(group, asOf))}>
+        Dismiss …
+      </Act>
+      {dismissing !== undefined && <DismissDialog target={dismissing} onClose={() => setDismissing(undefined)} />}
       {deciding !== undefined && <DecisionDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </div>
   );

@@ -7,7 +7,8 @@ import { Act } from '../../parts/act.js';
 import { Answer } from '../../parts/answer.js';
 import { Pager } from '../../parts/pager.js';
 import { Panel } from '../../parts/small.js';
-import { type Deciding, type Decision, DecisionDialog, onDuty, targetOfIds } from './decision-dialog.js';
+import { type Deciding, type Decision, DecisionDialog, onDuty, type Target, targetOfIds } from './decision-dialog.js';
+import { DismissDialog } from './dismiss-dialog.js';
 import { NothingHere } from './groups-view.js';
 import { LetterTable } from './letter-table.js';
 import { queryOf, useQueueFilter } from './use-filter.js';
@@ -43,6 +44,7 @@ export function ListView({ tab }: { tab: string }) {
 function Selection({ letters }: { letters: DeadLetter[] }) {
   const navigate = useNavigate();
   const [deciding, setDeciding] = useState<Deciding>();
+  const [dismissing, setDismissing] = useState<Target>();
   const decide = (decision: Decision) =>
     setDeciding({ decision, target: targetOfIds(letters.map(({ dead_letter_id }) => dead_letter_id)) });
   const waits = letters.some(({ state }) => state === 'held')
@@ -70,9 +72,13 @@ function Selection({ letters }: { letters: DeadLetter[] }) {
       <Act needs={onDuty} refused={none} onPress={() => decide('disposition')}>
         Decide …
       </Act>
+      <Act needs={onDuty} refused={none} onPress={() => setDismissing(targetOfIds(letters.map(({ dead_letter_id }) => dead_letter_id)))}>
+        Dismiss …
+      </Act>
       <Act needs="replay_request" refused={none ?? mixed} tone="primary" onPress={draft}>
         Draft a batch
       </Act>
+      {dismissing !== undefined && <DismissDialog target={dismissing} onClose={() => setDismissing(undefined)} />}
       {deciding !== undefined && <DecisionDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </div>
   );
