@@ -21,11 +21,14 @@ interface Depth {
 }
 
 const sql = `
-SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE destination END AS destination, class, count(*) AS open,
+WITH by_kind AS MATERIALIZED (
+  SELECT kind_id, count(*) AS count, count(*) FILTER (WHERE respond_by < clock_now()) AS overdue, min(age_from) AS age_from, min(dead_at) AS dead_at
+  FROM open_letter GROUP BY kind_id)
+SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE destination END AS destination, class, sum(count) AS open,
   coalesce(extract(epoch FROM clock_now() - min(age_from)), 0)::float8 AS submitted_seconds,
   coalesce(extract(epoch FROM clock_now() - min(dead_at)), 0)::float8 AS dead_seconds,
-  count(*) FILTER (WHERE respond_by < clock_now()) AS overdue
-FROM open_letter WHERE NOT test GROUP BY 1, 2`;
+  sum(overdue) AS overdue
+FROM by_kind JOIN letter_kind USING (kind_id) WHERE NOT test GROUP BY 1, 2`;
 
 /** Depth and oldest age of what is open, by both ages: since the lead was submitted and since it was handed over. Test leads are left out. */
 export function publishDepth(db: Sql, logger: Logger): () => Promise<void> {

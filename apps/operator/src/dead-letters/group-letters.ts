@@ -54,31 +54,40 @@ interface Row extends Omit<LetterGroup, 'trend' | 'next_action' | 'runbook'> {
 /** Begin of each of the last hours, the oldest first. */
 const hourBegins = `array(SELECT (SELECT now FROM clock) - n * interval '1 hour' FROM generate_series(${hours}, 1, -1) n)`;
 
-/** One pass over the narrow rows of the open letters, by group and hour; only shown groups are looked at more closely. */
+/**
+ * One pass over the times of the open letters, by kind and hour; what letters of a kind have in common is looked at once a kind, and only shown
+ * groups are looked at more closely. The newest letters of a group are among those of the kinds that had the newest.
+ */
 const textOf = (where: string, limit: string): string => `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
 by_hour AS MATERIALIZED (
-  SELECT group_key, width_bucket(dead_at, ${hourBegins}) AS hour, count(*) AS count, min(dead_at) AS first_at, max(dead_at) AS last_at,
-    min(respond_by) AS respond_by, count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)) AS overdue,
-    min(disposition) AS disposition, max(disposition) AS other_disposition, min(assignee) AS assignee, max(assignee) AS other_assignee,
-    count(assignee) AS assigned
-  FROM open_letter WHERE ${where} GROUP BY group_key, hour
+  SELECT kind_id, width_bucket(dead_at, ${hourBegins}) AS hour, count(*) AS count, min(dead_at) AS first_at, max(dead_at) AS last_at,
+    min(respond_by) AS respond_by, count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)) AS overdue
+  FROM open_letter${where === 'true' ? '' : ` WHERE kind_id IN (SELECT kind_id FROM letter_kind WHERE ${where})`} GROUP BY kind_id, hour
+), by_kind AS MATERIALIZED (
+  SELECT kind_id, group_key, disposition, assignee, first_at, last_at, respond_by, count, overdue, hour
+  FROM by_hour JOIN letter_kind USING (kind_id)
 ), found AS (
-  SELECT group_key, sum(count)::int AS count, min(first_at) AS first_at, max(last_at) AS last_at, min(respond_by) AS respond_by,
-    sum(overdue)::int AS overdue, json_agg(json_build_array(hour, count)) FILTER (WHERE hour > 0) AS hourly,
-    CASE WHEN min(disposition) = max(other_disposition) THEN min(disposition) ELSE 'mixed' END AS disposition,
-    CASE WHEN min(assignee) = max(other_assignee) AND sum(assigned) = sum(count) THEN min(assignee) END AS assignee
-  FROM by_hour GROUP BY group_key
+  SELECT group_key, min(kind_id) AS kind_id, sum(count)::int AS count, min(first_at) AS first_at, max(last_at) AS last_at,
+    min(respond_by) AS respond_by, sum(overdue)::int AS overdue,
+    json_agg(json_build_array(hour, count)) FILTER (WHERE hour > 0) AS hourly,
+    CASE WHEN min(disposition) = max(disposition) THEN min(disposition) ELSE 'mixed' END AS disposition,
+    CASE WHEN min(assignee) = max(assignee) AND count(assignee) = count(*) THEN min(assignee) END AS assignee
+  FROM by_kind GROUP BY group_key
 ), shown AS MATERIALIZED (
   SELECT *, (count(*) OVER ())::int AS groups FROM found ORDER BY count DESC, group_key LIMIT ${limit}
+), newest AS (
+  SELECT group_key, kind_id, row_number() OVER (PARTITION BY group_key ORDER BY max(last_at) DESC) AS place
+  FROM by_kind WHERE group_key IN (SELECT group_key FROM shown) GROUP BY group_key, kind_id
+), sampled AS (
+  SELECT group_key, (array_agg(one.event_id::text ORDER BY one.dead_at DESC))[1:${samples}] AS sample_event_ids
+  FROM newest, LATERAL (SELECT event_id, dead_at FROM open_letter
+    WHERE open_letter.kind_id = newest.kind_id AND event_id IS NOT NULL ORDER BY dead_at DESC LIMIT ${samples}) one
+  WHERE place <= ${samples} GROUP BY group_key
 )
-SELECT shown.group_key AS key, one.class, one.destination, one.code, one.schema_id, shown.count, first_at, last_at, shown.respond_by, overdue,
-  one.owner, shown.disposition, shown.assignee, hourly, groups, clock.now AS as_of,
-  array(SELECT event_id::text FROM open_letter
-    WHERE ${where} AND open_letter.group_key = shown.group_key AND event_id IS NOT NULL ORDER BY dead_at DESC LIMIT ${samples}) AS sample_event_ids
-FROM clock LEFT JOIN shown ON true
-LEFT JOIN LATERAL (
-  SELECT class, destination, code, schema_id, owner FROM open_letter WHERE open_letter.group_key = shown.group_key LIMIT 1) one ON true
+SELECT shown.group_key AS key, class, destination, code, schema_id, shown.count, first_at, last_at, shown.respond_by, overdue,
+  owner, shown.disposition, shown.assignee, hourly, groups, clock.now AS as_of, coalesce(sample_event_ids, '{}') AS sample_event_ids
+FROM clock LEFT JOIN shown ON true LEFT JOIN letter_kind USING (kind_id) LEFT JOIN sampled ON sampled.group_key = shown.group_key
 ORDER BY count DESC, shown.group_key`;
 
 /** Open letters that the reader may see, by what is the same about their failure; the largest groups first. */

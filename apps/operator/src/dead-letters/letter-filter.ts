@@ -26,6 +26,8 @@ export const letterFilter = {
     .max(2_147_483_647)
     .optional()
     .describe("Of the schema the record was written with; the registry's id."),
+  no_code: z.enum(['true']).optional().describe('Only what has no provider code.'),
+  no_schema_id: z.enum(['true']).optional().describe('Only what could not be read as far as the id of its schema.'),
   owner: name.optional(),
   organization: name.optional(),
   disposition: z.enum(dispositions).optional(),
@@ -71,11 +73,18 @@ const ofTab: Readonly<Partial<Record<LetterTab, string>>> = {
 };
 const equal = ['destination', 'class', 'code', 'schema_id', 'owner', 'organization', 'disposition', 'assignee'] as const;
 
+/** What is asked for by its absence, and where. */
+export const absences = [
+  ['no_code', 'code'],
+  ['no_schema_id', 'schema_id'],
+] as const;
+
 /** Adds what the filter asks for, and that the reader may see it. Columns are those of `dead_letter`. */
 export function addFilter(conditions: Conditions, asked: LetterFilter, reader: Reader): Conditions {
   const tab = asked.tab === undefined ? undefined : ofTab[asked.tab];
   if (tab !== undefined) conditions.add(tab);
   for (const column of equal) if (asked[column] !== undefined) conditions.add(`${column} = ?`, asked[column]);
+  for (const [absence, column] of absences) if (asked[absence] !== undefined) conditions.add(`${column} IS NULL`);
   if (asked.group !== undefined) conditions.add('group_key = ?::uuid', asked.group);
   if (asked.q_ref !== undefined) conditions.add(uuid.test(asked.q_ref) ? 'event_id = ?::uuid' : 'lead_ref = ?', asked.q_ref);
   return addReader(conditions, reader);

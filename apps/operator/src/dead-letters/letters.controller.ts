@@ -18,6 +18,7 @@ import { type DismissTools, dismissLetter, dismissRequest } from './dismiss-lett
 import { groupLetters, groupsAnswer, groupsQuery } from './group-letters.js';
 import { groupHeld, type HeldTools, listHeld } from './held/list-held.js';
 import { waitingOwner } from './held/waiting-owner.js';
+import { kindsPurge } from './kinds-purge.js';
 import { letterDetail } from './letter-item.js';
 import { letterPage, listLetters, listQuery, showLetters } from './list-letters.js';
 import { listNotes, notesAnswer } from './list-notes.js';
@@ -106,5 +107,10 @@ class LettersController {
 export const lettersArea: OpenArea = ({ clients, ...tools }) => {
   const owning = [...clients].filter(([name]) => tools.owners.has(name));
   const waiting = new Map(owning.map(([name, client]) => [name, waitingOwner(client)]));
-  return { controllers: [LettersController], providers: [{ provide: letterTools, useValue: { ...tools, waiting } }] };
+  const purge = kindsPurge(tools.db);
+  return {
+    controllers: [LettersController],
+    providers: [{ provide: letterTools, useValue: { ...tools, waiting } }],
+    steps: { 'letter kinds': purge },
+  };
 };

@@ -90,6 +90,8 @@ describe('a list of dead letters', () => {
     [{ class: manyClasses[3] }, `class = '${manyClasses[3]}' AND state = 'open'`],
     [{ destination: manyDestinations[2], schema_id: '7' }, `destination = '${manyDestinations[2]}' AND schema_id = 7 AND state = 'open'`],
     [{ code: 'http_503', class: 'auth' }, "code = 'http_503' AND class = 'auth' AND state = 'open'"],
+    [{ no_code: 'true', class: 'auth' }, "code IS NULL AND class = 'auth' AND state = 'open'"],
+    [{ no_schema_id: 'true' }, "schema_id IS NULL AND state = 'open'"],
     [{ tab: 'expired' }, "class = 'deadline_exceeded' AND state = 'open'"],
     [{ tab: 'uncertain' }, "class = 'unverified_write' AND state = 'open'"],
     [

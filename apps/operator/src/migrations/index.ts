@@ -5,6 +5,7 @@ import { Queues1764460800002 } from './1764460800002-queues.js';
 import { Subjects1764460800003 } from './1764460800003-subjects.js';
 import { Reveals1764460800004 } from './1764460800004-reveals.js';
 import { Live1764460800005 } from './1764460800005-live.js';
+import { LetterKinds1764460800010 } from './1764460800010-letter-kinds.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   Subjects1764460800003,
   Reveals1764460800004,
   Live1764460800005,
+  LetterKinds1764460800010,
 ];

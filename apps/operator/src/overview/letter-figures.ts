@@ -17,11 +17,13 @@ export interface LetterFigure {
 export async function letterFigures(db: Sql, reader: Reader): Promise<LetterFigure[]> {
   const conditions = addReader(new Conditions().add('NOT test'), reader);
   const text = `
-WITH clock AS MATERIALIZED (SELECT clock_now() AS now)
+WITH clock AS MATERIALIZED (SELECT clock_now() AS now), by_kind AS MATERIALIZED (
+  SELECT kind_id, count(*) AS count, count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)) AS overdue, min(age_from) AS age_from
+  FROM open_letter GROUP BY kind_id)
 SELECT CASE WHEN destination LIKE 'lead/%' THEN 'notifications' ELSE destination END AS destination,
   CASE class WHEN 'deadline_exceeded' THEN 'expired' WHEN 'unverified_write' THEN 'uncertain' ELSE 'dead' END AS state, owner,
-  count(*)::int AS count, (count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)))::int AS overdue,
+  sum(count)::int AS count, sum(overdue)::int AS overdue,
   floor(extract(epoch FROM (SELECT now FROM clock) - min(age_from)) * 1000)::float8 AS age_ms
-FROM open_letter WHERE ${conditions.sql} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
+FROM by_kind JOIN letter_kind USING (kind_id) WHERE ${conditions.sql} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`;
   return db.sql<LetterFigure>(statementName('letter_figures', text), text, conditions.values);
 }

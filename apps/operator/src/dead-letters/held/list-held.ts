@@ -3,7 +3,7 @@ import type { Sql } from '#runtime';
 import { mayRead } from '../../people/person.js';
 import { heldId, heldOrder, type Position, readCursor, writeCursor } from '../cursor.js';
 import type { GroupsAnswer, LetterGroup } from '../group-letters.js';
-import type { LetterFilter, Reader } from '../letter-filter.js';
+import { absences, type LetterFilter, type Reader } from '../letter-filter.js';
 import { type HeldItem, nextAction, ownerOf, readWaiting, runbook, toHeldItem, type Waiting } from './held-item.js';
 import type { WaitingOwner, WaitingPosition } from './waiting-owner.js';
 
@@ -88,8 +88,12 @@ function fits(item: HeldItem, filter: LetterFilter): boolean {
   if (filter.q_ref !== undefined && item.lead_ref !== filter.q_ref && item.event_id !== filter.q_ref.toLowerCase()) return false;
   // Nobody is assigned to what goes on by itself, it has no disposition to choose, and no group of dead letters holds it.
   if (filter.assignee !== undefined || filter.disposition !== undefined || filter.group !== undefined) return false;
+  if (absences.some(([absence, field]) => filter[absence] !== undefined && (item[field] ?? null) !== null)) return false;
   return ofRecord.every((field) => filter[field] === undefined || filter[field] === item[field]);
 }
+
+const onlyOfRecords = ['organization', 'schema_id', 'no_schema_id', 'q_ref'] as const;
+const ofGroup = ['destination', 'class', 'code', 'owner'] as const;
 
 /**
  * The same by destination and reason. Whoever may not see all organizations, or filters by what only records tell, has the first few
@@ -97,15 +101,13 @@ function fits(item: HeldItem, filter: LetterFilter): boolean {
  */
 export async function groupHeld(tools: HeldTools, filter: LetterFilter, reader: Reader): Promise<GroupsAnswer> {
   const as_of = new Date(await now(tools.db));
-  const byRecord = filter.organization !== undefined || filter.schema_id !== undefined || filter.q_ref !== undefined;
+  const byRecord = onlyOfRecords.some((field) => filter[field] !== undefined);
   const counted =
     reader.organizations === '*' && !byRecord ? await ownersGroups(tools) : groupsOf(await firstThousands(tools, filter, reader));
   const items = counted.filter(
     (group) =>
-      (filter.destination === undefined || filter.destination === group.destination) &&
-      (filter.class === undefined || filter.class === group.class) &&
-      (filter.code === undefined || filter.code === group.code) &&
-      (filter.owner === undefined || filter.owner === group.owner) &&
+      ofGroup.every((field) => filter[field] === undefined || filter[field] === group[field]) &&
+      (filter.no_code === undefined || group.code === null) &&
       filter.assignee === undefined &&
       filter.disposition === undefined &&
       filter.group === undefined,
