@@ -39,3 +39,11 @@ it('names every secret that is not there', () => {
   expect(message).toMatch(/SECRET_THAT_NOBODY_SET/);
   expect(message).toMatch(/chat-token/);
 });
+
+it('names what is wrong with the file, its secrets and its times at once', () => {
+  rmSync(join(dir, 'chat-token'));
+  const message = check(demo.replace('owner: ada', 'owner: nobody').replace('timeout_ms: 2000', 'timeout_ms: 60000'));
+  expect(message).toMatch(/routing\[0\]\.owner/);
+  expect(message).toMatch(/channels\.sales\.token: .*chat-token/);
+  expect(message).toMatch(/destinations\.sandbox-crm\.timeout_ms: is not shorter than LEASE_MS/);
+});

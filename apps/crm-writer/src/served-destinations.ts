@@ -1,35 +1,16 @@
-import { ConfigError, type ConfigProblem, type DestinationConfig, type Site } from '#runtime';
+import { ConfigError, type DestinationConfig, type Site } from '#runtime';
 
-export interface ServeOptions {
-  /** LD_DESTINATIONS; all where it is unset. */
-  names?: readonly string[];
-  leaseMs: number;
+/** The destinations that this process serves: those of LD_DESTINATIONS, all where it is unset. Throws ConfigError for an unknown name. */
+export function servedDestinations(site: Pick<Site, 'destinations'>, names?: readonly string[]): DestinationConfig[] {
+  const wanted = new Set(names ?? Object.keys(site.destinations));
+  checkNames([...wanted], Object.keys(site.destinations));
+  return [...wanted].flatMap((name) => site.destinations[name] ?? []);
 }
 
-/** The destinations that this process serves. Throws ConfigError with every unknown name and every timeout that its lease cannot cover. */
-export function servedDestinations(site: Pick<Site, 'destinations'>, { names, leaseMs }: ServeOptions): DestinationConfig[] {
-  const wanted = names ?? Object.keys(site.destinations);
-  const problems: ConfigProblem[] = [];
-  const served: DestinationConfig[] = [];
-  for (const name of new Set(wanted)) {
-    const config = site.destinations[name];
-    if (config === undefined) {
-      problems.push({ path: 'LD_DESTINATIONS', problem: 'names a destination that the site file does not have', fix: 'Correct the list' });
-    } else {
-      problems.push(...beyondLease(config, leaseMs));
-      served.push(config);
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems);
-  return served;
-}
-
-function beyondLease({ name, timeoutMs, lookupTimeoutMs }: DestinationConfig, leaseMs: number): ConfigProblem[] {
-  return Object.entries({ timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs })
-    .filter(([, ms]) => ms >= leaseMs)
-    .map(([field]) => ({
-      path: `destinations.${name}.${field}`,
-      problem: 'is not shorter than LEASE_MS',
-      fix: 'Shorten the timeout or lengthen LEASE_MS',
-    }));
+/** Throws ConfigError for every name that the site file does not have; nothing can be said where that cannot be read. */
+export function checkNames(names: readonly string[], known: readonly string[] | undefined): void {
+  const unknown = names.filter((name) => known?.includes(name) === false);
+  const fix = known === undefined || known.length === 0 ? 'Define it there' : `Use some of: ${known.join(', ')}`;
+  const problem = 'names a destination that the site file does not have';
+  if (unknown.length > 0) throw new ConfigError(unknown.map(() => ({ path: 'LD_DESTINATIONS', problem, fix })));
 }

@@ -93,6 +93,7 @@ export const site = (changes: Partial<Site> = {}): Site => ({
   channels: {},
   owners: { ada: { id: 'ada', name: 'Sales duty' }, bob: { id: 'bob', name: 'Second duty' } },
   operator: { policies: {} },
+  retention: { vaultMs: 400 * 86_400_000 },
   limits: { bodyBytes: 262_144 },
   ...changes,
 });

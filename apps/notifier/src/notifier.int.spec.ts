@@ -72,6 +72,7 @@ describe('notifier on real servers', () => {
     },
     owners: { ada: { id: 'ada', name: 'Sales duty' } },
     operator: { policies: {} },
+    retention: { vaultMs: 400 * 86_400_000 },
     limits: { bodyBytes: 262_144 },
   });
 

@@ -31,7 +31,7 @@ export {
   type OperationResult,
 } from './generated/events.js';
 export { headers } from './headers.js';
-export { operationKey, resolutionName, resolutionNamespace, unrouted } from './keys.js';
+export { operationKey, refusedRecord, resolutionName, resolutionNamespace, unrouted } from './keys.js';
 export type { LeadPayload, VaultReadItem } from './lead-payload.js';
 export type {
   Announcement,
@@ -61,6 +61,7 @@ export {
   groups,
   longestDeadlineMs,
   longestRecoveryMs,
+  longestVaultMs,
   type RetryTier,
   replayTopic,
   retryTierMs,

@@ -8,6 +8,9 @@ export function operationKey(eventId: string, destination: string, kind: string,
 /** Delivery name of a lead that no routing rule matched. */
 export const unrouted = 'unrouted';
 
+/** Stands for the destination of a refused record wherever an item is named; its own id stands for the event's. */
+export const refusedRecord = 'rejected';
+
 /** Namespace (UUID v5) of resolution ids; part of the public contract, so never changed. */
 export const resolutionNamespace = '6f9dd2b4-4d0c-5f0e-9a51-0c8f4a6d2e17';
 

@@ -5,6 +5,8 @@ export const topics = {
   leadResolved: 'lead.resolved',
   /** Rejected and unrouted leads, by reference only. */
   intakeDlq: 'leads.intake.dlq',
+  /** Approved items for them: decided, or routed, once more. */
+  intakeReplay: 'leads.intake.replay',
 } as const;
 
 export const retryTiers = ['15s', '1m', '5m'] as const;
@@ -37,6 +39,9 @@ export const longestDeadlineMs = acceptedRetentionMs - 7 * day;
  * bring a record back for as long as it keeps it. Sealed payloads are kept longer than either.
  */
 export const longestRecoveryMs = 40 * day - acceptedRetentionMs;
+
+/** Sealed payloads are kept this long, as the keys that tell a repeat are; a site may keep payloads for a shorter time. */
+export const longestVaultMs = 400 * day;
 
 export interface TopicSpec {
   readonly name: string;
@@ -71,6 +76,7 @@ export function topology(destinations: readonly string[]): { topics: TopicSpec[]
       { name: topics.leadAccepted, partitions: 6, retentionMs: acceptedRetentionMs },
       { name: topics.leadResolved, partitions: 6, retentionMs: 8 * day },
       { name: topics.intakeDlq, partitions: 1, retentionMs: 30 * day },
+      { name: topics.intakeReplay, partitions: 1, retentionMs: 2 * day },
       ...writers.flatMap((group) => side(topics.leadAccepted, group)),
       ...side(topics.leadResolved, groups.notifier),
     ],
@@ -83,7 +89,7 @@ export function topology(destinations: readonly string[]): { topics: TopicSpec[]
           dlqTopic(topics.leadResolved, groups.notifier),
         ],
       },
-      { group: groups.intake, topics: [topics.leads] },
+      { group: groups.intake, topics: [topics.leads, topics.intakeReplay] },
       { group: groups.intakeStates, topics: [topics.leadResolved] },
       ...writers.map((group) => consumed(topics.leadAccepted, group)),
       consumed(topics.leadResolved, groups.notifier),

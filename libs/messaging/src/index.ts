@@ -7,7 +7,7 @@ export { createGroupConsumer, type GroupConsumer, type GroupConsumerOptions } fr
 export type { ConsumedRecord, Receipt } from './consumer/record.js';
 export { createKafka } from './kafka/create-kafka.js';
 export { BrokersUnavailable, ProduceRefused, UnsupportedBroker } from './kafka/errors.js';
-export { type KafkaVariables, kafkaSettings } from './kafka/kafka-settings.js';
+export { type KafkaVariables, kafkaCheck, kafkaSettings } from './kafka/kafka-settings.js';
 export { applyPatches } from './kafka/patches/apply-patches.js';
 export type {
   AdminPort,

@@ -1,7 +1,7 @@
 export { type CoalesceOptions, type Coalescer, CoalescerFull, coalesce } from './coalesce.js';
 export { ConfigError, type ConfigProblem } from './config/config-error.js';
 export { describeIssues } from './config/describe-issues.js';
-export { attempt, loadAll, loadEnv } from './config/env.js';
+export { attempt, loadAll, loadEnv, readEnv } from './config/env.js';
 export {
   baseEnv,
   databaseEnv,
@@ -57,6 +57,7 @@ export { runService, type ServiceContext, type ServiceOptions } from './service/
 export { loadSite, parseSite, readSite } from './site/load-site.js';
 export type { ReadingConfig, RecordFields } from './site/reading.js';
 export { type RouteSubject, route } from './site/route.js';
+export { duration } from './site/schema-parts.js';
 export {
   type ChannelConfig,
   type DestinationConfig,
@@ -73,9 +74,10 @@ export {
   type RouteConfig,
   type Site,
   type SourceConfig,
+  type TrytonConfig,
   type UpdateConfig,
 } from './site/site.js';
-export { duration, siteJsonSchema } from './site/site-schema.js';
+export { siteJsonSchema } from './site/site-schema.js';
 export { standsForLead } from './site/stands-for-lead.js';
 export type { Attributes, AttributeValue, Span, SpanKind, SpanOptions } from './telemetry/span.js';
 export { startTelemetry, type Telemetry, type TelemetryOptions } from './telemetry/telemetry.js';

@@ -1,4 +1,4 @@
-import { finalStates } from '#contracts';
+import { finalStates, longestVaultMs } from '#contracts';
 
 /** Rows in one statement: its locks and its share of the disk are over before anybody notices. */
 export const purgeBatch = 500;
@@ -8,10 +8,13 @@ export interface PurgeJob {
   table: string;
   /** Deletes up to `purgeBatch` rows that are over their time and gives one row for each. */
   sql: string;
+  values?: readonly unknown[];
 }
 
 /** How long intake remembers that a key was used. */
 const keyRetention = '400 days';
+/** As long as a refused record can be decided on again. */
+const itemRetention = '90 days';
 /** How long a lead stays readable after its acceptance and the last change of its deliveries, all of them final. Longer than the window of the balance and the horizon of recovery. */
 const leadRetention = '40 days';
 
@@ -47,10 +50,13 @@ delete from lead where event_id in (select event_id from done) returning 1 as pu
 };
 
 /** What intake deletes, by table. The outbox empties itself; parked records are for a person to look at. */
-export const purgeJobs: readonly PurgeJob[] = [
-  byAge('vault', 'delete_after <= clock_now()'),
+export const purgeJobs = (vaultMs: number): readonly PurgeJob[] => [
+  // `delete_after` is the outermost time; a site that keeps payloads for a shorter one deletes that much earlier.
+  { ...byAge('vault', `delete_after <= clock_now() + $1 * interval '1 millisecond'`), values: [longestVaultMs - vaultMs] },
   byAge('rejected', 'delete_after <= clock_now()'),
   byAge('pending_revision', 'delete_after <= clock_now()'),
   byAge('intake_key', `accepted_at <= clock_now() - interval '${keyRetention}'`),
+  byAge('replay_item', `decided_at <= clock_now() - interval '${itemRetention}'`),
+  byAge('received', `day < (clock_now() - interval '${keyRetention}')::date`),
   leads,
 ];

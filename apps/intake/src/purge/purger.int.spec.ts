@@ -59,14 +59,51 @@ describe('the purge', () => {
       changed && 'eventId' in changed ? changed.eventId : '',
     ]);
     await passes('39 days 23 hours');
-    expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, pending_revision: 0, intake_key: 0, lead: 0 });
+    expect(await purger.purge()).toEqual({
+      vault: 0,
+      rejected: 0,
+      pending_revision: 0,
+      intake_key: 0,
+      replay_item: 0,
+      received: 0,
+      lead: 0,
+    });
     await passes('40 days 1 hour');
-    expect(await purger.purge()).toEqual({ vault: 0, rejected: 0, pending_revision: 0, intake_key: 0, lead: 1_200 });
+    expect(await purger.purge()).toEqual({
+      vault: 0,
+      rejected: 0,
+      pending_revision: 0,
+      intake_key: 0,
+      replay_item: 0,
+      received: 0,
+      lead: 1_200,
+    });
     expect([await count('lead'), await count('delivery'), await count('vault'), await count('intake_key')]).toEqual([4, 8, 1_204, 1_204]);
     expect(await count('told')).toBe(0);
-    await passes('400 days 1 hour');
-    expect(await purger.purge()).toEqual({ vault: 1_204, rejected: 0, pending_revision: 0, intake_key: 1_204, lead: 1 });
+    await passes('401 days 1 hour');
+    const last = {
+      vault: 1_204,
+      rejected: 0,
+      pending_revision: 0,
+      intake_key: 1_204,
+      replay_item: 0,
+      received: expect.any(Number),
+      lead: 1,
+    };
+    expect(await purger.purge()).toEqual(last);
+    expect(await count('received')).toBe(0);
     expect(await count('delivery')).toBe(6);
+  });
+
+  it('deletes payloads of a site that keeps them for a shorter time that much earlier, and nothing else', async () => {
+    await root.query('truncate intake.lead, intake.delivery, intake.vault, intake.intake_key');
+    await passes('0 seconds');
+    await accept(2);
+    const brief = new Purger({ db, logger: silent, pauseMs: 0, vaultMs: 30 * 86_400_000 });
+    await passes('29 days 23 hours');
+    expect(await brief.purge()).toMatchObject({ vault: 0, lead: 0 });
+    await passes('30 days 1 hour');
+    expect(await brief.purge()).toMatchObject({ vault: 2, intake_key: 0, lead: 0 });
   });
 
   it('leaves the answer to a repeat as it was after the lead itself is gone', async () => {

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { longestVaultMs } from '#contracts';
 import { type Database, DatabaseUnavailable, type Logger } from '#runtime';
 import { purgeBatch, purgeJobs } from './purge-jobs.js';
 
 interface PurgerOptions {
   db: Database;
   logger: Logger;
+  /** How long payloads are kept from acceptance; default and at most 400 days. */
+  vaultMs?: number;
   /** Between two rounds; default 10 minutes. */
   everyMs?: number;
   /** Between two batches, so that leads go first; default 50. */
@@ -29,12 +32,12 @@ export class Purger {
 
   /** One round over every table. Gives how many rows went, by table. Throws DatabaseUnavailable. */
   async purge(): Promise<Record<string, number>> {
-    const { db, logger, pauseMs = 50 } = this.options;
+    const { db, logger, vaultMs = longestVaultMs, pauseMs = 50 } = this.options;
     const purged: Record<string, number> = {};
-    for (const { table, sql } of purgeJobs) {
+    for (const { table, sql, values = [] } of purgeJobs(vaultMs)) {
       let count = 0;
       for (let last = purgeBatch; last === purgeBatch && !this.stopping.signal.aborted; ) {
-        last = (await db.sql(`intake.purge_${table}`, sql, [])).length;
+        last = (await db.sql(`intake.purge_${table}`, sql, values)).length;
         count += last;
         if (last === purgeBatch) await this.pause(pauseMs);
       }

@@ -1,14 +1,13 @@
-import { join } from 'node:path';
 import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { loadSigningKey, loadVerifyingKeys } from '#delivery';
 import type { Sql } from '#runtime';
 import type { OpenArea } from '../area.js';
 import { Follower } from '../follower.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
 import { readInput } from '../http/read-input.js';
+import { auditKeys } from './audit-keys.js';
 import { headReader, readHeadFile } from './head.js';
 import { auditPage, auditQuery, listAudit } from './list-audit.js';
 import { AuditSealer } from './sealer.js';
@@ -63,8 +62,8 @@ class AuditController {
 /** The audit: its chain, and its doors for people and for leadctl. */
 export const auditArea: OpenArea = ({ db, env, logger }) => {
   const headFile = env.AUDIT_HEAD_FILE;
-  const readHead = headReader(loadVerifyingKeys(join(env.LD_SECRETS_DIR, 'audit-public.json')));
-  const privateKey = loadSigningKey(join(env.LD_SECRETS_DIR, 'audit-private.json'));
+  const readHead = headReader(auditKeys.verifying(env.LD_SECRETS_DIR));
+  const privateKey = auditKeys.signing(env.LD_SECRETS_DIR);
   const desk = new AuditDesk({ db, headFile, readHead });
   const sealer = new AuditSealer({ db, privateKey, readHead, headFile, logger });
   // Apart from the other steps: one of them may wait for a service that does not answer.

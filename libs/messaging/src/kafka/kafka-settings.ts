@@ -19,6 +19,9 @@ export function kafkaSettings(env: KafkaVariables): Pick<KafkaOptions, 'brokers'
   return { brokers: env.KAFKA_BROKERS, ssl: tls(env.KAFKA_SSL_CA_FILE), sasl: sasl(env) };
 }
 
+/** Check of those variables before anything connects; the brokers may be wrong. What it gives throws like {@link kafkaSettings}. */
+export const kafkaCheck = (env: Partial<KafkaVariables>) => (): void => void kafkaSettings({ KAFKA_BROKERS: [], ...env });
+
 function tls(file: string | undefined): KafkaOptions['ssl'] {
   if (file === undefined) return undefined;
   try {

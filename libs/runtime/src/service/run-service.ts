@@ -1,12 +1,11 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ConfigError } from '../config/config-error.js';
-import { loadAll, loadEnv } from '../config/env.js';
-import { baseEnv } from '../config/env-fragments.js';
+import type { baseEnv } from '../config/env-fragments.js';
 import { createLogger, type Logger } from '../logging/logger.js';
 import { watchProcess } from '../metrics/process-metrics.js';
-import { loadSite } from '../site/load-site.js';
 import type { Site } from '../site/site.js';
 import { startTelemetry, type Telemetry } from '../telemetry/telemetry.js';
+import { type Checks, readConfiguration } from './configuration.js';
 import { exitOnUncaught } from './crash.js';
 import { drain, type Stoppable } from './drain.js';
 import { exitCodes, exitProcess } from './exit.js';
@@ -25,6 +24,8 @@ export interface ServiceOptions<S extends z.ZodRawShape> {
   name: string;
   /** Variables beyond baseEnv. */
   env: S;
+  /** What else must be right before anything connects; see checks.ts. Its problems are told together with those of variables and site file. */
+  checks?: Checks<S>;
   /** Starts the parts and gives them in start order (pool first, consumer last); they are stopped in reverse. */
   start(context: ServiceContext<S>): Promise<Stoppable[]>;
   /** The whole stop may take this long before the process exits with 1; default 25,000. */
@@ -44,7 +45,7 @@ export async function runService<S extends z.ZodRawShape>(options: ServiceOption
   // While every part waits for something outside (a database that restarts), nothing else might hold the process open.
   setInterval(() => {}, aDayMs);
   try {
-    const { env, site } = readConfiguration(options.env);
+    const { env, site } = readConfiguration(options.env, options.checks);
     const logger = createLogger(name, env.LOG_LEVEL);
     exitOnUncaught(logger);
     watchProcess();
@@ -73,15 +74,6 @@ export async function runService<S extends z.ZodRawShape>(options: ServiceOption
     logger.fatal({ err: error }, 'Start failed');
     exitProcess(exitCodes.failed, logger);
   }
-}
-
-function readConfiguration(shape: z.ZodRawShape) {
-  const file = 'LD_SITE_FILE' in shape ? process.env.LD_SITE_FILE : undefined;
-  const [env, site] = loadAll(
-    () => loadEnv(z.object({ ...baseEnv, ...shape })),
-    () => (file === undefined || file === '' ? undefined : loadSite(file)),
-  );
-  return { env, site };
 }
 
 /** The first signal asks for an orderly stop, the second ends the process at once. */

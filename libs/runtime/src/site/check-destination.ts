@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ConfigProblem } from '../config/config-error.js';
 import { hasTwins, when } from './problems.js';
 import { checkReading, readableReading } from './reading.js';
-import { duration } from './site-schema.js';
+import { duration } from './schema-parts.js';
 
 const texts = z.array(z.string()).catch([]);
 const templates = z.record(z.string(), z.string()).catch({});
@@ -12,6 +12,9 @@ const milliseconds = z.number().optional().catch(Number.NaN);
 
 const fields = z.object({
   connector: z.string().catch(''),
+  tryton: z.unknown().optional(),
+  path: z.unknown().optional(),
+  check: z.unknown().optional(),
   primary: z.boolean().catch(false),
   native_idempotency: z.boolean().catch(false),
   operations: texts,
@@ -23,6 +26,9 @@ const fields = z.object({
     .catch([]),
   timeout_ms: z.number().default(10_000).catch(Number.NaN),
   connect_timeout_ms: milliseconds,
+  write_timeout_ms: milliseconds,
+  first_byte_timeout_ms: milliseconds,
+  read_timeout_ms: milliseconds,
   lookup_timeout_ms: milliseconds,
   max_execution: time('60s'),
   search_lag: time('30s'),
@@ -62,6 +68,7 @@ export type ReadableDestination = z.infer<typeof readableDestination>;
 /** What no single field of a destination shows. `path`: where it stands in the file. */
 export function checkDestination(destination: ReadableDestination, path: string): ConfigProblem[] {
   return [
+    ...checkConnector(destination, path),
     ...checkOperations(destination, path),
     ...checkTemplates(destination, path),
     ...checkTimes(destination, path),
@@ -86,6 +93,36 @@ function checkReconcile({ reconcile }: ReadableDestination, path: string): Confi
     ),
   ];
 }
+
+/** Settings that say how a webhook is called, and mean nothing to a CRM whose calls are known. */
+const ofWebhooks = ['path', 'paths', 'lookup', 'updates', 'errors', 'check', 'native_idempotency'] as const;
+
+function checkConnector(destination: ReadableDestination, path: string): ConfigProblem[] {
+  const isTryton = destination.connector === 'tryton';
+  const { operations } = destination;
+  return [
+    ...when(isTryton === (destination.tryton === undefined), {
+      path: `${path}.tryton`,
+      problem: isTryton ? 'is missing' : 'goes with connector tryton alone',
+      fix: isTryton ? 'Give the database and the user' : 'Remove it',
+    }),
+    ...when(isTryton && operations.length > 0 && !['contact', 'contact,lead'].includes(operations.join()), {
+      path: `${path}.operations`,
+      problem: 'is not what Tryton is given: a party, and the opportunity that hangs on it',
+      fix: 'Write [contact, lead]',
+    }),
+    ...ofWebhooks.flatMap((name) =>
+      when(isTryton && isGiven(destination[name]), {
+        path: `${path}.${name}`,
+        problem: 'goes with connector webhook alone',
+        fix: 'Remove it',
+      }),
+    ),
+  ];
+}
+
+const isGiven = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined && value !== false;
 
 function checkOperations({ operations, lookup, paths, updates, errors }: ReadableDestination, path: string): ConfigProblem[] {
   const named = [
@@ -139,6 +176,8 @@ function checkTemplates({ lookup, updates }: ReadableDestination, path: string):
 
 const placeholdersOf = (template: string): string[] => [...template.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? '');
 
+const partsOfCall = ['connect_timeout_ms', 'write_timeout_ms', 'first_byte_timeout_ms', 'read_timeout_ms'] as const;
+
 function checkTimes(destination: ReadableDestination, path: string): ConfigProblem[] {
   const { timeout_ms: timeoutMs, connect_timeout_ms: connectMs, lookup_timeout_ms: lookupMs, backoff, breaker, quota } = destination;
   const { max_execution: executionMs, search_lag: lagMs, uncertain_horizon: horizonMs } = destination;
@@ -147,10 +186,10 @@ function checkTimes(destination: ReadableDestination, path: string): ConfigProbl
     problem: `is longer than ${other}`,
     fix: `Make it at most ${other}`,
   });
-  const canBeAsked = Object.keys(destination.lookup).length > 0;
+  const canBeAsked = destination.connector === 'tryton' || Object.keys(destination.lookup).length > 0;
   const positive = { 'backoff.base': backoff.base, 'breaker.cool_down': breaker.cool_down, 'quota.per': quota?.per };
   return [
-    ...when((connectMs ?? 0) > timeoutMs, longerThan('connect_timeout_ms', 'timeout_ms')),
+    ...partsOfCall.flatMap((field) => when((destination[field] ?? 0) > timeoutMs, longerThan(field, 'timeout_ms'))),
     ...when((connectMs ?? 0) > (lookupMs ?? Number.POSITIVE_INFINITY), longerThan('connect_timeout_ms', 'lookup_timeout_ms')),
     ...when(backoff.base > backoff.cap, longerThan('backoff.base', 'backoff.cap')),
     ...when(breaker.cool_down > breaker.longest_cool_down, longerThan('breaker.cool_down', 'breaker.longest_cool_down')),

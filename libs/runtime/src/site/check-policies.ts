@@ -17,7 +17,7 @@ const days = (ms: number): string => `${Math.ceil(ms / 86_400_000)}d`;
  */
 export function checkPolicies(
   policies: Readonly<Record<string, Policy>>,
-  destinations: Readonly<Record<string, ReadableDestination>>,
+  { destinations, vaultMs }: { destinations: Readonly<Record<string, ReadableDestination>>; vaultMs: number },
 ): ConfigProblem[] {
   const all = Object.entries({ default: standard, ...policies });
   const longestMs = Math.max(...all.map(([, policy]) => recoveryMs(policy)).filter(Number.isFinite));
@@ -30,6 +30,11 @@ export function checkPolicies(
         fix: 'Shorten max_age, or set native_idempotency: false and give lookup, so that an old key is looked up and never sent again',
       }),
     ),
+    ...when(vaultMs < longestMs, {
+      path: 'retention.vault',
+      problem: `is shorter than a lead may be retried and replayed (${days(longestMs)}: max_age of a policy and the longest deadline of an approval)`,
+      fix: `Make it at least ${days(longestMs)}, or shorten max_age`,
+    }),
   ];
 }
 

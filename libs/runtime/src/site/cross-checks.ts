@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { unrouted } from '#contracts';
+import { longestVaultMs, unrouted } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
 import { checkDestination, readableDestination } from './check-destination.js';
 import { checkPolicies } from './check-policies.js';
 import { hasTwins, when } from './problems.js';
-import { duration } from './site-schema.js';
+import { duration } from './schema-parts.js';
 
 const text = z.string().optional().catch(undefined);
 const texts = z.array(z.string()).catch([]);
@@ -34,8 +34,13 @@ const readable = z
     ),
     channels: entries(z.unknown()),
     owners: entries(z.object({ channel: text }).catch({})),
+    // Not a number where it cannot be read: no comparison with it is a problem of its own.
+    retention: z
+      .object({ vault: duration.optional().catch(Number.NaN) })
+      .catch({})
+      .prefault({}),
   })
-  .catch({ sources: [], routing: [], destinations: {}, policies: {}, channels: {}, owners: {} });
+  .catch({ sources: [], routing: [], destinations: {}, policies: {}, channels: {}, owners: {}, retention: {} });
 
 type Readable = z.infer<typeof readable>;
 type Source = Readable['sources'][number];
@@ -57,7 +62,7 @@ export function crossCheck(document: unknown): ConfigProblem[] {
       mustExist(site.owners, reconcile?.owner, `destinations.${name}.reconcile.owner`),
     ),
     ...Object.entries(site.owners).flatMap(([id, { channel }]) => mustExist(site.channels, channel, `owners.${id}.channel`)),
-    ...checkPolicies(site.policies, site.destinations),
+    ...checkPolicies(site.policies, { destinations: site.destinations, vaultMs: site.retention.vault ?? longestVaultMs }),
   ];
 }
 

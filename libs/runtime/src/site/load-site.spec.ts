@@ -225,6 +225,15 @@ operator:
     expect(pathsOf(longest)).toEqual([]);
   });
 
+  it('takes payloads that are kept as long as any lead may be retried and replayed, 400 days where nothing is said', () => {
+    const kept = (text: string) => parseSite(`${good}\nretention: { vault: ${text} }\n`, env).retention.vaultMs;
+    expect(parseSite(good, env).retention.vaultMs).toBe(400 * 86_400_000);
+    expect(kept('8d')).toBe(8 * 86_400_000);
+    expect(pathsOf(`${good}\nretention: { vault: 191h }\n`)).toEqual(['retention.vault']);
+    expect(pathsOf(`${good.replace('max_age: 7d', 'max_age: 31d')}\nretention: { vault: 31d }\n`)).toContain('retention.vault');
+    expect(pathsOf(`${good}\nretention: { vault: 401d }\n`)).toEqual(['retention.vault']);
+  });
+
   it('shortens the connect timeout that nobody set to the timeout', () => {
     const site = parseSite(good.replace('path: /hook', 'timeout_ms: 100'), env);
     expect(site.destinations['sandbox-marketing']).toMatchObject({ timeoutMs: 100, connectTimeoutMs: 100 });
@@ -306,6 +315,12 @@ operator:
       'timeout_ms: 100\n    connect_timeout_ms: 200',
       'destinations.sandbox-marketing.connect_timeout_ms',
     ],
+    ...(['write_timeout_ms', 'first_byte_timeout_ms', 'read_timeout_ms'] as const).map((field): [string, string, string, string] => [
+      `${field} beyond the timeout`,
+      'path: /hook',
+      `timeout_ms: 100\n    ${field}: 200`,
+      marketing(field),
+    ]),
     [
       'a connect timeout beyond that of lookups',
       'path: /hook',

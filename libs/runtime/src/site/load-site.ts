@@ -20,12 +20,14 @@ export interface ReadSite {
 
 /** Reads the site file like {@link loadSite} and never throws: what is right in it can be held against the rest of the configuration. */
 export function readSite(file: string, env: NodeJS.ProcessEnv = process.env): ReadSite {
+  let text: string;
   try {
-    return readSiteText(readFileSync(file, 'utf8'), env);
+    text = readFileSync(file, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     return { problems: [{ path: file, problem: `cannot be read (${code})`, fix: 'Name a readable file in LD_SITE_FILE' }] };
   }
+  return readSiteText(text, env);
 }
 
 /** Reads, substitutes `${NAME}` / `${NAME:-default}`, validates and cross-checks the site file. Throws ConfigError with every problem. */

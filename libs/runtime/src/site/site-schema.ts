@@ -1,37 +1,8 @@
 import { z } from 'zod';
-import { failureClasses } from '#contracts';
+import { failureClasses, longestVaultMs } from '#contracts';
+import { operator } from './operator-schema.js';
 import { reading } from './reading.js';
-import { personRoles } from './site.js';
-
-const refuse = (problem: string, fix: string) => ({ params: { problem, fix } });
-const slug = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
-/** Part of topic and group names, so no dots. */
-const destinationName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,47}$/);
-const httpUrl = z
-  .string()
-  .regex(/^https?:\/\/[^\s{}]+$/)
-  .refine((text) => URL.canParse(text), refuse('is not a URL', 'Write it as https://host/path'))
-  .transform((text) => text.replace(/\/+$/, ''));
-const path = z.string().regex(/^\/[^\s]*$/);
-
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const durationPattern = /^([0-9]{1,9})(ms|s|m|h|d)$/;
-
-/** A duration such as `10s`, `15m`, `4h` or `7d`; milliseconds after parsing. */
-export const duration = z
-  .string()
-  .regex(durationPattern)
-  .transform((text) => {
-    const [, amount, unit] = durationPattern.exec(text) ?? [];
-    return Number(amount) * unitMs[unit as keyof typeof unitMs];
-  })
-  .describe('A whole number and a unit: ms, s, m, h or d.');
-
-/** Where a secret is kept: a file relative to the secrets folder, or an environment variable. */
-const secretRef = z.union([
-  z.strictObject({ file: z.string().min(1).describe('Relative to LD_SECRETS_DIR.') }),
-  z.strictObject({ env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/) }),
-]);
+import { destinationName, duration, httpUrl, path, refuse, secretRef, slug } from './schema-parts.js';
 
 const source = z.strictObject({
   id: slug.describe('Unique within its organization.'),
@@ -111,14 +82,32 @@ const reconcile = z.strictObject({
   owner: slug.optional().describe('Who is given what differs; absent: integration.'),
 });
 
+const recordId = z.number().int().min(1).max(2_147_483_647);
+
+const tryton = z.strictObject({
+  database: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/)
+    .describe('Name of the database on the server.'),
+  user: z.string().min(1).describe('Login of a user that nobody else works as; `secret` is its password.'),
+  company: recordId.optional().describe('Id of the company that leads belong to; absent: the one that the user works for.'),
+  employees: z
+    .record(slug, recordId)
+    .default({})
+    .describe('Id of the employee that a lead is given to, by the owner that `routing` names.'),
+});
+
+const partOfCall = (meaning: string) => z.number().int().min(1).max(120_000).optional().describe(meaning);
+
 const destination = z.strictObject({
-  connector: z.enum(['webhook']),
+  connector: z.enum(['webhook', 'tryton']),
+  tryton: tryton.optional().describe('Of connector tryton. base_url is then the server, such as https://crm.example.com.'),
   primary: z.boolean().default(false).describe("The lead's notification is told on this destination's outcome."),
   sandbox: z.boolean().default(false).describe('Test leads may go here.'),
   requires_consent: z.boolean().default(false),
   operations: z.array(kind).min(1).describe('Kinds in the order they are performed.'),
   base_url: httpUrl,
-  secret: secretRef.describe('Signing secret (Standard Webhooks, "whsec_…").'),
+  secret: secretRef.describe('webhook: the signing secret (Standard Webhooks, "whsec_…"); tryton: the password.'),
   native_idempotency: z.boolean().default(false).describe('The destination honours Idempotency-Key.'),
   lookup: z
     .record(kind, path)
@@ -146,6 +135,9 @@ const destination = z.strictObject({
     .max(60_000)
     .optional()
     .describe('Of one TCP and TLS connect. Default 2000, at most timeout_ms and lookup_timeout_ms.'),
+  write_timeout_ms: partOfCall('Until all of a request has been taken over by the network. Default 5000, at most timeout_ms.'),
+  first_byte_timeout_ms: partOfCall('From there to the first byte of the answer. Default timeout_ms.'),
+  read_timeout_ms: partOfCall('From there to its last byte. Default 5000, at most timeout_ms.'),
   lookup_timeout_ms: z.number().int().min(1).max(120_000).optional().describe('Of one lookup or check. Default timeout_ms.'),
   max_execution: duration.prefault('60s').describe('How long it may still work on a request whose caller gave up.'),
   search_lag: duration.prefault('30s').describe('Until a lookup finds what was written.'),
@@ -191,44 +183,6 @@ const channel = z.strictObject({
   sandbox: z.boolean().default(false).describe('Messages about test leads may go here.'),
 });
 
-const claim = z.string().regex(/^[^\s.]+(\.[^\s.]+)*$/);
-/** Tokens of an issuer are as good as the road by which its keys come. Kept as it is written: issuers are compared letter by letter. */
-const issuerUrl = z
-  .string()
-  .regex(/^https?:\/\/[^\s{}]+$/)
-  .refine(
-    (text) => URL.canParse(text) && (text.startsWith('https://') || ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(text).hostname)),
-    refuse('is not an https URL', 'Write https://host/path; plain http is for this machine alone'),
-  );
-
-const oidc = z.strictObject({
-  issuer: issuerUrl.describe('Exactly as the tokens name it in `iss`.'),
-  audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).describe('One of these must stand in `aud`.'),
-  client_id: z.string().min(1).optional().describe('With which the console signs people in; absent: tokens are pasted.'),
-  jwks_url: issuerUrl.optional().describe("Where the issuer's keys are; absent: its discovery document says so."),
-  subject_claim: claim.default('sub'),
-  name_claim: claim.default('name'),
-  roles_claim: claim.default('roles').describe('A list of roles; a dot leads into an object: realm_access.roles.'),
-  organizations_claim: claim.default('organizations').describe('A list of organizations, or "*" for all; absent in a token: none.'),
-  role_map: z
-    .record(z.string().min(1), z.enum(personRoles))
-    .describe("The issuer's role, and the role here. What is not named here counts for nothing."),
-});
-
-const operator = z.strictObject({
-  console_url: httpUrl.optional().describe('Where people open the console; it stands in messages. Absent: the address it listens at.'),
-  notice_window: duration.prefault('5m').describe('An owner is told of new dead letters at once, then once in this time at most.'),
-  oidc: oidc.optional().describe('Issuer of the tokens (JWT) of people; beside it the tokens of operator-tokens.json are valid.'),
-  policies: z
-    .strictObject({
-      single_operator: z
-        .strictObject({ max: z.number().int().min(1).max(50).default(50) })
-        .optional()
-        .describe('Where one person works alone: a batch up to this size needs no second person. Absent: every batch does.'),
-    })
-    .prefault({}),
-});
-
 /** The site file: who may hand in leads, where they go, who is told. Texts may hold `${NAME}` and `${NAME:-default}`. */
 export const siteSchema = z.strictObject({
   sources: z.array(source).min(1),
@@ -247,6 +201,17 @@ export const siteSchema = z.strictObject({
     .default({})
     .describe('Of leads, by the names in `routing`; of dead letters: integration, operations, sales_operations and source.'),
   operator: operator.prefault({}).describe('Who may use the surface of the operator, and what one person may do alone.'),
+  retention: z
+    .strictObject({
+      vault: duration
+        .refine(
+          (ms) => ms <= longestVaultMs,
+          refuse('is longer than the key of a lead is kept', `Make it at most ${longestVaultMs / 86_400_000}d`),
+        )
+        .prefault(`${longestVaultMs / 86_400_000}d`)
+        .describe('Of what a person wrote, from the acceptance of the lead; longer than any lead may be retried and replayed.'),
+    })
+    .prefault({}),
   limits: z.strictObject({ body_bytes: z.number().int().min(1_024).max(1_048_576).default(262_144) }).prefault({}),
 });
 

@@ -25,9 +25,21 @@ export interface RouteConfig {
   policy: string;
 }
 
+/** How a Tryton server is used. */
+export interface TrytonConfig {
+  database: string;
+  user: string;
+  /** Id of the company that leads belong to; absent: the user's own. */
+  company?: number;
+  /** Id of the employee who gets the lead, by owner. */
+  employees: Record<string, number>;
+}
+
 export interface DestinationConfig {
   name: string;
-  connector: 'webhook';
+  connector: 'webhook' | 'tryton';
+  /** Present with the connector of that name. */
+  tryton?: TrytonConfig;
   /** The lead's notification is told on this destination's outcome. */
   primary: boolean;
   /** Test leads may go here. */
@@ -55,6 +67,8 @@ export interface DestinationConfig {
   timeoutMs: number;
   /** Of one TCP (and TLS) connect. */
   connectTimeoutMs: number;
+  /** Of parts of a connected call, each cut to what is left of the whole; absent: what is left of it. */
+  callLimits?: { writeMs: number; firstByteMs: number; readMs: number };
   /** Of one lookup or check, connect included. */
   lookupTimeoutMs: number;
   /** How long the destination may still work on a request whose caller gave up. */
@@ -191,5 +205,7 @@ export interface Site {
   channels: Record<string, ChannelConfig>;
   owners: Record<string, OwnerConfig>;
   operator: OperatorConfig;
+  /** Of what a person wrote, from acceptance. */
+  retention: { vaultMs: number };
   limits: { bodyBytes: number };
 }

@@ -1,9 +1,11 @@
+import { toReading } from './reading.js';
 import type { DestinationConfig, OidcConfig, PolicyConfig, ReconcileConfig, Site, SourceConfig } from './site.js';
 import type { SiteDocument } from './site-schema.js';
-import { toReading } from './reading.js';
 
 const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
 const defaultConnectTimeoutMs = 2_000;
+/** A request and an answer are small: what takes longer has stopped. */
+const defaultPartMs = 5_000;
 
 /** The file's words in the code's words, with names put into the things they name. */
 export function toSite(document: SiteDocument): Site {
@@ -30,6 +32,7 @@ export function toSite(document: SiteDocument): Site {
       oidc: document.operator.oidc && toOidc(document.operator.oidc),
       policies: { singleOperator: document.operator.policies.single_operator },
     },
+    retention: { vaultMs: document.retention.vault },
     limits: { bodyBytes: document.limits.body_bytes },
   };
 }
@@ -50,6 +53,7 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
   return {
     name,
     connector: destination.connector,
+    ...(destination.tryton && { tryton: destination.tryton }),
     primary: destination.primary,
     sandbox: destination.sandbox,
     requiresConsent: destination.requires_consent,
@@ -103,6 +107,7 @@ function toOidc(oidc: NonNullable<SiteDocument['operator']['oidc']>): OidcConfig
 type Times =
   | 'timeoutMs'
   | 'connectTimeoutMs'
+  | 'callLimits'
   | 'lookupTimeoutMs'
   | 'maxExecutionMs'
   | 'searchLagMs'
@@ -116,6 +121,11 @@ function timesOf(destination: SiteDocument['destinations'][string]): Pick<Destin
   return {
     timeoutMs,
     connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, timeoutMs, lookupTimeoutMs),
+    callLimits: {
+      writeMs: destination.write_timeout_ms ?? Math.min(defaultPartMs, timeoutMs),
+      firstByteMs: destination.first_byte_timeout_ms ?? timeoutMs,
+      readMs: destination.read_timeout_ms ?? Math.min(defaultPartMs, timeoutMs),
+    },
     lookupTimeoutMs,
     maxExecutionMs: destination.max_execution,
     searchLagMs: destination.search_lag,
