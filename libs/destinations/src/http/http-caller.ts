@@ -1,12 +1,18 @@
 import { Socket } from 'node:net';
-import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { buildConnector, Pool } from 'undici';
 import type { OnCallTime } from '#delivery';
+import { CallHandler, codeOf, type HttpResult, NotConnected } from './call-handler.js';
+import type { CallLimits } from './call-timer.js';
+
+export type { HttpResult } from './call-handler.js';
 
 export interface HttpCallerOptions {
   /** Base URL; its path is put before each call's. */
   baseUrl: string;
   /** Of one TCP (and TLS) connect, in milliseconds. */
   connectTimeoutMs: number;
+  /** Of the parts of a connected call; absent: each may take what is left of the whole. */
+  callLimits?: CallLimits;
   /** Connections at most; each carries one call at a time. */
   connections: number;
   /** What an answer's body may hold; default 64 KiB. The rest is not read. */
@@ -22,39 +28,13 @@ export interface HttpCall {
   /** Name, value, name, value … */
   headers: string[];
   body?: string;
-  /** Limit from now to the last byte of the answer, connect and waiting for a connection included. */
+  /** Limit from now to the last byte of the answer, connect and waiting for a connection included. No part of the call goes beyond it. */
   timeoutMs: number;
-}
-
-type Headers = Record<string, string | string[] | undefined>;
-
-export type HttpResult =
-  /** `body` is absent where it was longer than allowed. */
-  | { kind: 'answered'; status: number; headers: Headers; body?: string }
-  /** Nothing of the request left this process: no name, no connection, no TLS, or no time to get one. */
-  | { kind: 'not_sent'; code: string }
-  /** It left, wholly or in part, and no whole answer came. */
-  | { kind: 'no_answer'; code: string };
-
-/** A connection that was never made. */
-class NotConnected extends Error {
-  override readonly name = 'NotConnected';
-  constructor(readonly code: string) {
-    super('no connection');
-  }
 }
 
 class ConnectTimeout extends Error {
   override readonly name = 'ConnectTimeout';
   readonly code = 'connect_timeout';
-}
-
-class Timeout extends Error {
-  override readonly name = 'Timeout';
-}
-
-class AnswerTooLong extends Error {
-  override readonly name = 'AnswerTooLong';
 }
 
 /**
@@ -67,13 +47,16 @@ export class HttpCaller {
   readonly #prefix: string;
   readonly #maxAnswerBytes: number;
   readonly #onTime: OnCallTime;
+  readonly #limits: CallLimits;
 
-  constructor({ baseUrl, connectTimeoutMs, connections, maxAnswerBytes = 65_536, onTime = () => undefined }: HttpCallerOptions) {
+  constructor(options: HttpCallerOptions) {
+    const { baseUrl, connectTimeoutMs, callLimits = {}, connections, maxAnswerBytes = 65_536, onTime = () => undefined } = options;
     const { origin, pathname } = new URL(baseUrl);
     this.#origin = origin;
     this.#prefix = pathname.replace(/\/+$/, '');
     this.#maxAnswerBytes = maxAnswerBytes;
     this.#onTime = onTime;
+    this.#limits = callLimits;
     const connect = markingConnector(connectTimeoutMs, onTime);
     // The call's own limit covers headers and body; undici's are coarser.
     this.#pool = new Pool(origin, { connections, connect, headersTimeout: 0, bodyTimeout: 0 });
@@ -81,7 +64,8 @@ export class HttpCaller {
 
   call({ method, path, headers, body, timeoutMs }: HttpCall): Promise<HttpResult> {
     return new Promise((resolve) => {
-      const handler = new CallHandler({ resolve, timeoutMs, maxAnswerBytes: this.#maxAnswerBytes, onTime: this.#onTime });
+      const [maxAnswerBytes, onTime, limits] = [this.#maxAnswerBytes, this.#onTime, this.#limits];
+      const handler = new CallHandler({ resolve, timeoutMs, limits, maxAnswerBytes, onTime });
       try {
         this.#pool.dispatch({ origin: this.#origin, path: this.#prefix + path, method, headers, body }, handler);
       } catch (error) {
@@ -119,86 +103,4 @@ function markingConnector(timeout: number, onTime: OnCallTime): buildConnector.c
       if (socket instanceof Socket) socket.destroy(new ConnectTimeout());
     }, timeout);
   };
-}
-
-/** The error's code as a short word in lower case. */
-function codeOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  const word = typeof code === 'string' ? code : typeof name === 'string' ? name : 'error';
-  return word.replace(/^UND_ERR_/, '').toLowerCase();
-}
-
-interface HandlerOptions {
-  resolve: (result: HttpResult) => void;
-  timeoutMs: number;
-  maxAnswerBytes: number;
-  onTime: OnCallTime;
-}
-
-class CallHandler implements Dispatcher.DispatchHandler {
-  readonly #options: HandlerOptions;
-  readonly #timer: NodeJS.Timeout;
-  readonly #startedAt = performance.now();
-  #controller?: Dispatcher.DispatchController;
-  #writtenAt = 0;
-  #status = 0;
-  #headers: Headers = {};
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  #done = false;
-
-  constructor(options: HandlerOptions) {
-    this.#options = options;
-    this.#timer = setTimeout(() => this.#timedOut(), options.timeoutMs);
-  }
-
-  /** The request is about to be written to a connection. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    this.#writtenAt = performance.now();
-    if (this.#done) controller.abort(new Timeout());
-  }
-
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    this.#status = status;
-    this.#headers = headers;
-    this.#options.onTime('first_byte', performance.now() - this.#writtenAt);
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes <= this.#options.maxAnswerBytes) this.#chunks.push(chunk);
-    else controller.abort(new AnswerTooLong());
-  }
-
-  onResponseEnd(): void {
-    const [first] = this.#chunks;
-    const bytes = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
-    this.#finish({ kind: 'answered', status: this.#status, headers: this.#headers, body: bytes.toString() });
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.failed(error);
-  }
-
-  failed(error: unknown): void {
-    if (error instanceof NotConnected) this.#finish({ kind: 'not_sent', code: error.code });
-    else if (error instanceof AnswerTooLong) this.#finish({ kind: 'answered', status: this.#status, headers: this.#headers });
-    else if (this.#controller === undefined) this.#finish({ kind: 'not_sent', code: codeOf(error) });
-    else this.#finish({ kind: 'no_answer', code: codeOf(error) });
-  }
-
-  #timedOut(): void {
-    const controller = this.#controller;
-    this.#finish({ kind: controller === undefined ? 'not_sent' : 'no_answer', code: 'timeout' });
-    controller?.abort(new Timeout());
-  }
-
-  #finish(result: HttpResult): void {
-    if (this.#done) return;
-    this.#done = true;
-    clearTimeout(this.#timer);
-    if (result.kind !== 'not_sent') this.#options.onTime('total', performance.now() - this.#startedAt);
-    this.#options.resolve(result);
-  }
 }

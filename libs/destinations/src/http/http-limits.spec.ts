@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { readAnswer } from '../webhook/answer.js';
+import type { CallLimits } from './call-timer.js';
 import { type HttpCall, HttpCaller, type HttpResult } from './http-caller.js';
 
 /** Far apart, so that which of them ended a call shows in how long it took, on a busy machine too. */
@@ -115,6 +117,74 @@ describe('the limits of a call', () => {
   ])('leave it open what was done where a server %s', async (_name, meet) => {
     const { result } = await timed(`http://127.0.0.1:${await tcp(meet)}`);
     expect(result).toMatchObject({ kind: 'no_answer' });
+  });
+
+  describe('of the parts of a connected call', () => {
+    const partMs = 250;
+    const outcome = (result: HttpResult) => readAnswer(result, { nowMs: 0, operation: 'lead', errors: [], canLookUp: false });
+    const limited = (port: number, callLimits: CallLimits, call: Partial<HttpCall> = {}): Promise<Timed> => {
+      const caller = new HttpCaller({ baseUrl: `http://127.0.0.1:${port}`, connectTimeoutMs, connections: 4, callLimits });
+      closing.push(() => caller.close());
+      return timed('', call, caller);
+    };
+    /** More than the network between two processes takes over unread. */
+    const body = 'x'.repeat(32 * 1024 * 1024);
+
+    it.each<[string, CallLimits, () => Promise<number>, Partial<HttpCall>, string]>([
+      ['write', { writeMs: partMs }, () => tcp((socket) => socket.pause()), { body }, 'write_timeout'],
+      ['first byte', { firstByteMs: partMs }, () => http(() => undefined), {}, 'first_byte_timeout'],
+      ['read', { readMs: partMs }, () => http((_request, response) => void response.writeHead(200).write('{"id":')), {}, 'read_timeout'],
+      [
+        'read, although more comes all the time',
+        { readMs: partMs },
+        () => http((_request, response) => void setInterval(() => response.write(' '), 10).unref()),
+        {},
+        'read_timeout',
+      ],
+    ])(
+      'end a call that stalls at its %s long before the whole call’s: nobody knows what it did',
+      async (_name, limits, serve, call, code) => {
+        const { result, tookMs } = await limited(await serve(), limits, call);
+        expect(result).toEqual({ kind: 'no_answer', code });
+        expect(outcome(result)).toEqual({ kind: 'uncertain', code });
+        expect(tookMs).toBeGreaterThan(partMs - 2);
+        expect(tookMs).toBeLessThan(totalMs);
+      },
+    );
+
+    it('end a call that never connects as one that was not executed', async () => {
+      const { result } = await limited(await blackhole(), { writeMs: 10, firstByteMs: 10, readMs: 10 });
+      expect(outcome(result)).toEqual({ kind: 'transient', code: 'connect_timeout', provablyNotExecuted: true });
+    });
+
+    it('begin anew with each part: together they may take longer than each of them', async () => {
+      const port = await http((_request, response) => {
+        setTimeout(() => response.writeHead(200).write('{}'), 600);
+        setTimeout(() => response.end(), 1_200);
+      });
+      const { result, tookMs } = await limited(port, { writeMs: 1_000, firstByteMs: 1_000, readMs: 1_000 });
+      expect(result).toMatchObject({ kind: 'answered', body: '{}' });
+      expect(tookMs).toBeGreaterThan(1_000);
+    });
+
+    it('begin the wait for the first byte only when a long request has been written', async () => {
+      const port = await tcp((socket) => {
+        socket.pause();
+        setTimeout(() => socket.resume(), partMs);
+        let seen = 0;
+        socket.on('data', (chunk: Buffer) => {
+          seen += chunk.length;
+          if (seen > body.length) socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+        });
+      });
+      const { result } = await limited(port, { firstByteMs: partMs / 2, writeMs: totalMs }, { body });
+      expect(result).toMatchObject({ kind: 'answered' });
+    });
+
+    it('never go beyond the whole call’s', async () => {
+      const { result } = await limited(await http(() => undefined), { firstByteMs: totalMs }, { timeoutMs: partMs });
+      expect(result).toEqual({ kind: 'no_answer', code: 'timeout' });
+    });
   });
 
   it('hold for each call apart on one pool: a short lookup does not cut a long write', async () => {
