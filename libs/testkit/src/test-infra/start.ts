@@ -15,9 +15,9 @@ export interface TestInfra extends Connections {
   owner?: ProcessIdentity;
 }
 
-/** Folder of the shared test infrastructure; LD_TEST_INFRA names another one. Each further worker of a test run has its own beside it. */
+/** Folder of the shared test infrastructure; LD_TEST_INFRA names another one; empty counts as unset. Each further worker of a test run has its own beside it. */
 function testInfraDir(): string {
-  const first = process.env.LD_TEST_INFRA ?? join(projectRoot(), '.cache', 'test-infra');
+  const first = process.env.LD_TEST_INFRA?.trim() || join(projectRoot(), '.cache', 'test-infra');
   const worker = Number(process.env.JEST_WORKER_ID ?? 1);
   return worker > 1 ? `${first}-${worker}` : first;
 }
