@@ -2,6 +2,7 @@
 //   *.spec.ts       unit, no server
 //   *.int.spec.ts   against the shared Kafka, registry and PostgreSQL of test/setup
 //   *.flow.spec.ts, *.fault.spec.ts   against whole stacks started as `npm start` starts them
+//   *.crm.spec.ts   against a real CRM that nobody here wrote
 const common = {
   rootDir: import.meta.dirname,
   testEnvironment: 'node',
@@ -30,7 +31,7 @@ const common = {
   restoreMocks: true,
 };
 
-const kinds = ['int', 'flow', 'fault', 'long'];
+const kinds = ['int', 'flow', 'fault', 'crm', 'long'];
 const suffixed = kinds.map((kind) => ({
   ...common,
   displayName: kind,

@@ -1,5 +1,6 @@
 export { type KafkaCluster, startCluster } from './infra/cluster.js';
 export { type Connections, type InfraPart, startEmbedded } from './infra/embedded.js';
+export { postgresUrl, preparePostgres } from './infra/postgres.js';
 export { displacedDataOf } from './infra/postgres-place.js';
 export { registryUrl } from './infra/registry.js';
 export { type Endpoints, type RecordedChild, type RunState, runPaths } from './instance/run-dir.js';

@@ -14,6 +14,8 @@ export interface PostgresOptions {
   /** Password of the owner role `postgres`. */
   password: string;
   logFile: string;
+  /** Data folder of a stopped server that this one begins with, password included. Default: an empty one is made. */
+  copyOf?: string;
   /** Size of its page cache; every session's resident memory counts what it has touched of it. */
   sharedBuffersMb: number;
 }
@@ -48,7 +50,10 @@ export const postgresUrl = (port: number, password: string, database: string): s
 export async function preparePostgres(options: PostgresOptions): Promise<Program> {
   const user = unprivilegedUser();
   const { dir, binaries } = reachablePlace(options.dir, await bundledBinaries(), user);
-  if (!existsSync(join(dir, 'PG_VERSION'))) initialise({ dir, initdb: binaries.initdb, password: options.password, user });
+  if (!existsSync(join(dir, 'PG_VERSION'))) {
+    if (options.copyOf === undefined) initialise({ dir, initdb: binaries.initdb, password: options.password, user });
+    else copyData(options.copyOf, dir);
+  }
   const all = [...settings, `shared_buffers=${options.sharedBuffersMb}MB`];
   return {
     name: 'postgres',
@@ -81,6 +86,12 @@ function unprivilegedUser(): { uid: number; gid: number } | undefined {
     if (uid.status === 0) return { uid: Number(uid.stdout), gid: Number(execFileSync('id', ['-g', name], { encoding: 'utf8' })) };
   }
   throw new Error('PostgreSQL refuses to run as root and neither an account "postgres" nor "nobody" exists: add one, or set DATABASE_URL');
+}
+
+/** With owners and modes, which PostgreSQL insists on. */
+function copyData(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true });
+  execFileSync('cp', ['-a', from, to]);
 }
 
 interface Initialising {

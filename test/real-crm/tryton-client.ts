@@ -1,0 +1,37 @@
+type Row = Record<string, unknown>;
+
+/** Somebody who works in Tryton by hand. */
+export interface TrytonClient {
+  readonly userId: number;
+  readonly context: Row;
+  /** A remote call, with the user's context behind the parameters. @throws what the server says */
+  call<R = unknown>(method: string, params: readonly unknown[], context?: Row): Promise<R>;
+}
+
+/** Logs in. @throws when the server does not take the user */
+export async function trytonClient(url: string, { user, password }: { user: string; password: string }): Promise<TrytonClient> {
+  const [userId, session] = await rpc<[number, string]>(url, { method: 'common.db.login', params: [user, { password }, 'en'] });
+  const authorization = `Session ${Buffer.from(`${user}:${userId}:${session}`).toString('base64')}`;
+  const preferences = await rpc<Row>(url, { method: 'model.res.user.get_preferences', params: [true, {}], authorization });
+  return {
+    userId,
+    context: preferences,
+    call: (method, params, context) =>
+      rpc(url, { method: `model.${method}`, params: [...params, { ...preferences, ...context }], authorization }),
+  };
+}
+
+interface Call {
+  method: string;
+  params: readonly unknown[];
+  authorization?: string;
+}
+
+async function rpc<R>(url: string, { method, params, authorization }: Call): Promise<R> {
+  const headers = { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) };
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ id: 1, method, params }) });
+  if (!answer.ok) throw new Error(`${method} was answered ${answer.status}`);
+  const { result, error } = (await answer.json()) as { result: R; error?: unknown };
+  if (error !== undefined) throw new Error(`${method} was refused: ${JSON.stringify(error)}`);
+  return result;
+}
