@@ -41,10 +41,12 @@ class Desk {
 }
 
 const people = { callers: ['leadctl'] };
+/** The reconciler holds them against what their owners have. */
+const readers = { callers: ['leadctl', 'reconciler'] };
 
 /** Over the internal API, for leadctl. */
 function serveDesk(server: InternalServer, desk: Desk): void {
-  server.route('/internal/v1/dead-letters:list', { ...people, body: listRequest }, (body) => desk.list(body));
+  server.route('/internal/v1/dead-letters:list', { ...readers, body: listRequest }, (body) => desk.list(body));
   server.route('/internal/v1/dead-letters:show', { ...people, body: showRequest }, ({ event_id }) => desk.show(event_id));
   server.route('/internal/v1/dead-letters:dismiss', { ...people, body: dismissRequest }, (body, { caller }) => desk.dismiss(body, caller));
   server.route('/internal/v1/destinations:state', { ...people, body: z.object({}) }, () => desk.destinations());

@@ -5,7 +5,15 @@ export {
   balanceSources,
   heldDestinations,
 } from './balance/balance-sources.js';
-export { type Balance, type DeliveryId, type IntakePlace, intakePlaces } from './balance/compare.js';
+export {
+  type Balance,
+  type DeliveryFacts,
+  type DeliveryId,
+  type IntakePlace,
+  intakePlaces,
+  type Place,
+  placeOf,
+} from './balance/compare.js';
 export { addsUp, type ReceivedAnswer, type ReceivedDay, type ReceivedSums, sumReceived } from './balance/received.js';
 export { takeBalance } from './balance/take-balance.js';
 export {
@@ -73,6 +81,7 @@ export { commandReason, reasonText } from './reason-text.js';
 export * from './reconcile/index.js';
 export { recoveryDdl, recoveryDdlDown } from './recovery-ddl.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
+export type { ReadRecord, RecordsRead, RecordsReadAnswer, RecordsReadRequest } from './replays/records-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';
 export type { ReplayItemState, ReplayItemsAnswer } from './replays/replay-items-route.js';
 export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';

@@ -12,11 +12,14 @@ interface AcceptedRow {
   destination: string;
   state: DeliveryState;
   own: boolean;
+  organization: string | null;
+  source: string | null;
 }
 
 /** What ended without ever having been claimed ended here. An event id carries the time of its acceptance, so the primary key is the order of acceptance. */
 const sql = `
-select event_id, destination, state, state <> 'accepted' and claimed_at is null as own from delivery
+select event_id, destination, state, state <> 'accepted' and claimed_at is null as own, organization, source
+from delivery left join lead using (event_id)
 where (event_id, destination) > ($1::uuid, $2::text) and event_id < $3::uuid
 order by event_id, destination limit ${pageSize}`;
 

@@ -9,6 +9,9 @@ export interface AcceptedItem extends DeliveryId {
   state: DeliveryState;
   /** Intake itself owns it (it found nowhere to send it), and `state` is the truth; else only the last that intake heard. */
   own: boolean;
+  /** Whose lead it is. Absent: the lead is not kept any more. */
+  organization?: string | null;
+  source?: string | null;
 }
 
 /** Answer of intake's POST /internal/v1/deliveries:accepted. */

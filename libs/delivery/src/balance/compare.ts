@@ -25,6 +25,9 @@ export interface DeliveryFacts extends DeliveryId {
   intake?: IntakePlace;
   /** The destination takes nothing at the moment. */
   held: boolean;
+  /** Whose lead it is, as far as that is known. */
+  organization?: string;
+  source?: string;
 }
 
 /** The one place where a delivery is. */

@@ -6,6 +6,8 @@ import { type Balance, compareBalance, type DeliveryFacts, placeOf } from './com
 export interface BalanceOptions {
   /** Between two looks for a delivery that was found nowhere; default 1,000. */
   pauseMs?: number;
+  /** Handed every delivery with what was said of it, a page at a time, before the balance is whole. */
+  onFacts?(facts: readonly DeliveryFacts[]): void;
 }
 
 /**
@@ -23,11 +25,14 @@ const maxItems = 500;
  * received against what became of it.
  * Throws InternalUnavailable where a service cannot be asked (there is no balance then), InternalRefused.
  */
-export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000 }: BalanceOptions = {}): Promise<Balance> {
+export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000, onFacts }: BalanceOptions = {}): Promise<Balance> {
   const facts: DeliveryFacts[] = [];
   const atWork = new Set<Promise<void>>();
   const look = (page: AcceptedPage): void => {
-    const found = lookFor(sources, page.items, pauseMs).then((some) => void facts.push(...some));
+    const found = lookFor(sources, page.items, pauseMs).then((some) => {
+      facts.push(...some);
+      onFacts?.(some);
+    });
     const settled = found.finally(() => atWork.delete(settled));
     // Its failure is met by whoever waits for it below; until then it is no stray rejection.
     settled.catch(() => undefined);
@@ -65,9 +70,10 @@ async function lookFor(sources: BalanceSources, listed: readonly AcceptedItem[],
 async function lookOnce(sources: BalanceSources, items: readonly AcceptedItem[]): Promise<DeliveryFacts[]> {
   const owned = await ownersWord(sources, items);
   const facts = items.map((item): DeliveryFacts => {
-    const { event_id, destination, state, own } = item;
+    const { event_id, destination, state, own, organization, source } = item;
     const owner = own ? { state, complete: true } : owned.get(nameOf(item));
-    return { event_id, destination, held: false, ...(owner && { owner }) };
+    const whose = { ...(organization && { organization }), ...(source && { source }) };
+    return { event_id, destination, held: false, ...whose, ...(owner && { owner }) };
   });
   const lacking = facts.filter(({ owner }) => owner === undefined);
   if (lacking.length === 0) return facts;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ReceivedDay } from '../balance/received.js';
 
 /** What a comparison may find. */
 export const discrepancyClasses = [
@@ -202,22 +203,9 @@ export interface BalanceDay {
   taken_at: string;
 }
 
-/** What came from a source on a day, and what became of it. */
-export interface ReceivedDay {
-  day: string;
-  organization: string;
-  source: string;
-  received: number;
-  accepted: number;
-  repeats: number;
-  conflicts: number;
-  rejected: number;
-  balanced: boolean;
-  taken_at: string;
-}
-
 export interface ListBalancesAnswer {
   items: BalanceDay[];
+  /** What came in, per source: of days that were seen. */
   received: ReceivedDay[];
 }
 

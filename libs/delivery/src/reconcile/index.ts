@@ -18,7 +18,6 @@ export {
   listBalancesRequest,
   listDiscrepanciesRequest,
   listRunsRequest,
-  type ReceivedDay,
   type ReconcileRun,
   type RepairKind,
   type RunState,

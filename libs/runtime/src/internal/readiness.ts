@@ -7,6 +7,8 @@ export interface ReadinessResult {
 /** One named reason why a process may be unable to make progress. */
 export interface ReadinessCheck {
   name: string;
+  /** It says something that a person has to know and that keeps the process from nothing: red, it leaves the process ready. */
+  isNote?: boolean;
   check(): Promise<ReadinessResult> | ReadinessResult;
 }
 
@@ -20,7 +22,7 @@ const checkMs = 2_000;
 /** Asks every check at once. One that throws or takes longer than 2 s is red. */
 export async function readinessReport(checks: readonly ReadinessCheck[]): Promise<ReadinessReport> {
   const results = await Promise.all(checks.map(async (check) => ({ name: check.name, ...(await ask(check)) })));
-  return { ready: results.every(({ ok }) => ok), checks: results };
+  return { ready: results.every(({ ok }, index) => ok || checks[index]?.isNote), checks: results };
 }
 
 async function ask(check: ReadinessCheck): Promise<ReadinessResult> {

@@ -72,6 +72,8 @@ export const logFields = [
   'rows',
   'batch',
   'batch_id',
+  'run_id',
+  'calls',
   'bytes',
   'queued',
   'in_flight',

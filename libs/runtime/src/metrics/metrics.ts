@@ -144,6 +144,23 @@ export const metrics = {
   ]),
   replayItems: counter('leads_replay_items_total', 'Approved items, by what they came to.', ['outcome']),
 
+  // reconciler
+  discrepanciesFound: counter('leads_discrepancies_found_total', 'Discrepancies that a comparison found, each time anew.', [
+    'destination',
+    'class',
+  ]),
+  discrepanciesOpen: gauge('leads_discrepancies_open', 'Discrepancies that wait for a decision or a repair.', ['destination', 'class']),
+  reconciledAt: gauge('leads_reconciled_timestamp_seconds', 'When a destination was last compared to the end.', ['destination']),
+  balanceDifference: gauge('leads_balance_difference', 'Deliveries of the last 8 days that are found nowhere, or not whole.', [
+    'source',
+    'destination',
+  ]),
+  balanceReceivedDifference: gauge('leads_balance_received_difference', 'Days of a source on which what was received does not add up.', [
+    'source',
+  ]),
+  balanced: gauge('leads_balanced', '1 where the last balance found every accepted delivery in one place.'),
+  balanceTakenAt: gauge('leads_balance_timestamp_seconds', 'When the balance was last taken.'),
+
   // lag exporter (reconciler); names and labels of kafka_exporter, so that public dashboards fit
   groupLag: gauge('kafka_consumergroup_lag', 'Records behind; -1 where nothing is committed.', ['consumergroup', 'topic', 'partition']),
   groupOffset: gauge('kafka_consumergroup_current_offset', 'Committed offset.', ['consumergroup', 'topic', 'partition']),

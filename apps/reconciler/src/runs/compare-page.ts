@@ -1,0 +1,185 @@
+import type { WindowItem, WindowOperation } from '#delivery';
+import type { FoundRecord } from '#destinations';
+import type { Site } from '#runtime';
+import { compareOperation, type Seen, type Sides } from '../compare/compare-operation.js';
+import type { Finding } from '../compare/finding.js';
+import { judgeAbsence } from '../compare/judge-absence.js';
+import { isToldAbout, judgeTelling } from '../compare/judge-telling.js';
+import { type Rules, rulesOf } from '../compare/rules.js';
+import type { DestinationReader, KeyOf, ReadRecords } from '../destinations/destination-reader.js';
+import { type LoadedLead, loadLeads } from './load-page.js';
+import { type Missed, nameOf, type RecordName, readLooks, readSeen, type SeenRecord } from './remembered.js';
+import { databaseNowMs } from './run-row.js';
+import type { RunTools } from './tools.js';
+
+/** What comparing some deliveries came to. */
+export interface PageResult {
+  findings: Finding[];
+  /** Leads that were compared. */
+  compared: number;
+  /** Missed for the first time, or too lately. */
+  missed: Missed[];
+  found: Missed[];
+  knownLooks: ReadonlyMap<string, number>;
+  seen: SeenRecord[];
+}
+
+export interface PageOptions {
+  tools: RunTools;
+  reader: DestinationReader;
+  destination: string;
+}
+
+/** One operation with the records that stand under its key. */
+interface Read {
+  lead: LoadedLead;
+  operation: WindowOperation;
+  records: FoundRecord[];
+  presenceOnly: boolean;
+  name: RecordName;
+}
+
+/** Compares a page of deliveries with what the destination holds now. Everything personal is gone when it returns. */
+export async function comparePage({ tools, reader, destination }: PageOptions, items: readonly WindowItem[]): Promise<PageResult> {
+  const { db, site, sources } = tools;
+  const leads = await loadLeads(tools, items);
+  const read = await readRecords(reader, leads);
+  const nowMs = await databaseNowMs(db);
+  const eventIds = leads.map(({ item }) => item.event_id);
+  const knownLooks = await readLooks(db, destination, eventIds);
+  const seen = await readSeen(
+    db,
+    destination,
+    read.map(({ name }) => name),
+  );
+  const config = site.destinations[destination];
+  if (config === undefined) throw new Error('the destination is gone from the site file');
+  const judged = judge(read, { tools, destination, rules: rulesOf(config), nowMs, seen, knownLooks });
+  const told = config.primary ? await untold(tools, leads, nowMs) : [];
+  const findings = await stillTrue(sources.deliveries, [...judged.findings, ...told], { items, destination });
+  return { ...judged, findings, compared: leads.length, knownLooks };
+}
+
+/** Kinds in the order of the leads' operations; each is read at once. */
+async function readRecords(reader: DestinationReader, leads: readonly LoadedLead[]): Promise<Read[]> {
+  const pairs = leads.flatMap((lead) => lead.item.operations.filter(canBeThere).map((operation) => ({ lead, operation })));
+  const kinds = [...new Set(pairs.map(({ operation }) => operation.kind))];
+  const read: Read[] = [];
+  for (const kind of kinds) {
+    const some = pairs.filter(({ operation }) => operation.kind === kind);
+    const keys = [...new Map(some.map(({ lead }) => keyOf(kind, lead.item)).map((key) => [key.key, key])).values()];
+    const answer = await reader.byKeys(kind, keys);
+    if (answer !== undefined) read.push(...(await withReferences(reader, some, { kind, answer })));
+  }
+  return read;
+}
+
+/** A call was made that may have left a record. */
+const canBeThere = ({ state, attempts }: WindowOperation): boolean =>
+  state === 'succeeded' || (attempts > 0 && !['pending', 'in_flight', 'uncertain', 'erased'].includes(state));
+
+function keyOf(kind: string, { event_id, person_key }: WindowItem): KeyOf {
+  return { key: kind === 'contact' ? (person_key ?? event_id) : event_id, eventId: event_id, personKey: person_key };
+}
+
+/** What our key does not lead to is read by its reference: the key may have been changed there. */
+async function withReferences(
+  reader: DestinationReader,
+  pairs: readonly { lead: LoadedLead; operation: WindowOperation }[],
+  { kind, answer }: { kind: string; answer: ReadRecords },
+): Promise<Read[]> {
+  const recordsOf = (lead: LoadedLead) => answer.byKey.get(keyOf(kind, lead.item).key) ?? [];
+  const lost = pairs.filter(({ lead, operation: { state, ref } }) => {
+    return state === 'succeeded' && ref !== undefined && !recordsOf(lead).some((record) => record.ref === ref);
+  });
+  const byRef = answer.presenceOnly
+    ? new Map()
+    : await reader.byRefs(kind, [...new Set(lost.map(({ operation }) => operation.ref as string))]);
+  return pairs.map(({ lead, operation }) => {
+    const records = recordsOf(lead);
+    const named = operation.ref === undefined ? undefined : (byRef.get(operation.ref) as FoundRecord | undefined);
+    const key = kind === 'contact' ? (operation.ref ?? lead.item.event_id) : lead.item.event_id;
+    return {
+      lead,
+      operation,
+      records: named === undefined ? records : [named, ...records],
+      presenceOnly: answer.presenceOnly,
+      name: { kind, key },
+    };
+  });
+}
+
+interface JudgeContext {
+  tools: RunTools;
+  destination: string;
+  rules: Rules;
+  nowMs: number;
+  seen: ReadonlyMap<string, Seen>;
+  knownLooks: ReadonlyMap<string, number>;
+}
+
+function judge(read: readonly Read[], context: JudgeContext): Pick<PageResult, 'findings' | 'missed' | 'found' | 'seen'> {
+  const { rules, nowMs, seen, knownLooks } = context;
+  const result: Pick<PageResult, 'findings' | 'missed' | 'found' | 'seen'> = { findings: [], missed: [], found: [], seen: [] };
+  for (const one of read) {
+    const { operation, name } = one;
+    const { item } = one.lead;
+    const before = seen.get(nameOf(name));
+    const compared = compareOperation({ ...sidesOf(one, context), seen: before }, rules);
+    result.findings.push(...compared.findings);
+    const missed = { kind: operation.kind, eventId: item.event_id };
+    if (compared.seen !== undefined) result.seen.push({ ...name, seen: compared.seen });
+    if (!compared.absent) {
+      result.found.push(missed);
+      continue;
+    }
+    const missedSinceMs = knownLooks.get(nameOf({ kind: operation.kind, key: item.event_id }));
+    const verdict = judgeAbsence({ item, operation, seen: before, missedSinceMs }, rules, nowMs);
+    if (verdict.kind === 'unconfirmed') result.missed.push(missed);
+    if (verdict.kind === 'finding') result.findings.push(verdict.finding);
+  }
+  return result;
+}
+
+function sidesOf({ lead: { item, event, payload }, operation, records, presenceOnly }: Read, { tools, destination }: JudgeContext): Sides {
+  const connector = tools.connectors.get(destination);
+  const refs = Object.fromEntries(item.operations.flatMap(({ kind, ref }) => (ref === undefined ? [] : [[kind, ref]])));
+  const expected =
+    payload && operation.state === 'succeeded' ? connector?.expected?.({ kind: operation.kind, event, payload, refs }) : undefined;
+  return { item, operation, expected, records, presenceOnly };
+}
+
+async function untold(
+  { sources, site }: { sources: RunTools['sources']; site: Site },
+  leads: readonly LoadedLead[],
+  nowMs: number,
+): Promise<Finding[]> {
+  const due = leads.filter(({ item, event }) => isToldAbout(item, { source: event.source }, { site, nowMs }));
+  if (due.length === 0) return [];
+  const eventIds = due.map(({ item }) => item.event_id);
+  const { items } = await sources.notifications({ ...anyTime, event_ids: eventIds });
+  return due.flatMap(
+    ({ item }) =>
+      judgeTelling(
+        item,
+        items.filter(({ event_id }) => event_id === item.event_id),
+      ) ?? [],
+  );
+}
+
+const anyTime = { from: new Date(0).toISOString(), to: new Date(8_640_000_000_000).toISOString() };
+
+/** Leads move on while they are compared: what is found of one that has changed meanwhile is left to the next run. */
+async function stillTrue(
+  deliveries: RunTools['sources']['deliveries'],
+  findings: readonly Finding[],
+  { items, destination }: { items: readonly WindowItem[]; destination: string },
+): Promise<Finding[]> {
+  const eventIds = [...new Set(findings.flatMap(({ eventId }) => eventId ?? []))];
+  if (eventIds.length === 0) return [];
+  const now = await deliveries({ ...anyTime, destination, event_ids: eventIds });
+  const stateOf = (item: WindowItem): string => JSON.stringify([item.state, item.generation, item.operations, item.contact_written_at]);
+  const before = new Map(items.map((item) => [item.event_id, stateOf(item)]));
+  const same = new Set(now.items.filter((item) => before.get(item.event_id) === stateOf(item)).map(({ event_id }) => event_id));
+  return findings.filter(({ eventId }) => eventId === undefined || same.has(eventId));
+}

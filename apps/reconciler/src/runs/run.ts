@@ -1,0 +1,225 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DiscrepancyClass } from '#delivery';
+import { DatabaseUnavailable, type DestinationConfig, InternalUnavailable, type Logger, metrics, type Tx } from '#runtime';
+import { DestinationReader, DestinationUnreadable } from '../destinations/destination-reader.js';
+import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/store-findings.js';
+import { compareChanges } from './compare-changes.js';
+import { comparePage, type PageResult } from './compare-page.js';
+import { end, giveBack, type Holder, renew, step } from './lease.js';
+import { saveLooks, saveSeen } from './remembered.js';
+import type { RunCounts, RunCursor, RunRow } from './run-row.js';
+import type { RunTools } from './tools.js';
+import { WaitingPeople } from './waiting-people.js';
+
+/** Found by looking from our deliveries: what is not found again there has gone. */
+const forwardClasses: readonly DiscrepancyClass[] = [
+  'missing',
+  'deleted',
+  'duplicate',
+  'content_conflict',
+  'late',
+  'told_nobody',
+  'relationship',
+];
+/** Found by looking from the destination's changes. */
+const reverseClasses: readonly DiscrepancyClass[] = ['orphan', 'possible_manual_twin'];
+
+/** Between two tries while another service does not answer. */
+const againMs = 1_000;
+const busyMs = 1_000;
+
+/** It was stopped, or another process has it: nothing of it may be written any more. */
+class Lost extends Error {
+  override readonly name = 'Lost';
+}
+
+export interface RunOptions {
+  tools: RunTools;
+  row: RunRow;
+  /** Id of this process. */
+  owner: string;
+  signal: AbortSignal;
+}
+
+/** Works at one run, a page at a time, from where it was left. Each page is committed whole, with the place after it. */
+export class Run {
+  private readonly holder: Holder;
+  private readonly reader: DestinationReader;
+  private readonly stopping = new AbortController();
+  private readonly window: { from: Date; to: Date };
+  private readonly callsBefore: number;
+  private readonly logger: Logger;
+  private counts: RunCounts;
+  private waitsFor: string | undefined;
+
+  constructor(
+    private readonly options: RunOptions,
+    private readonly config: DestinationConfig,
+  ) {
+    const { tools, row, owner, signal } = options;
+    this.holder = { runId: row.run_id, owner, leaseMs: tools.leaseMs };
+    this.logger = tools.logger.child({ run_id: row.run_id, destination: row.destination });
+    this.counts = row.counts;
+    this.callsBefore = row.calls;
+    // What its search showed late of the window before belongs to this one.
+    const overlapMs = config.reconcile?.overlapMs ?? 0;
+    this.window = { from: new Date(row.from_at.getTime() - overlapMs), to: row.to_at };
+    signal.addEventListener('abort', () => this.stopping.abort(), { once: true });
+    const connector = tools.connectors.get(row.destination);
+    if (connector === undefined) throw new DestinationUnreadable('no_connector');
+    this.reader = new DestinationReader({ connector, config, signal: this.stopping.signal, whenFree: () => this.whenFree() });
+  }
+
+  /** Resolves when it is over, given back, or lost. Never rejects. */
+  async run(): Promise<void> {
+    const keeping = setInterval(() => void this.keep(), this.holder.leaseMs / 3);
+    try {
+      await this.work();
+      await end(this.options.tools.db, this.holder, { state: 'finished', calls: this.calls });
+      this.logger.info({ count: this.counts.compared ?? 0, calls: this.calls }, 'Compared');
+    } catch (error) {
+      await this.ended(error).catch((err: unknown) => this.logger.warn({ err }, 'How a comparison ended could not be written'));
+    } finally {
+      clearInterval(keeping);
+    }
+  }
+
+  private get calls(): number {
+    return this.callsBefore + this.reader.calls;
+  }
+
+  private async ended(error: unknown): Promise<void> {
+    const { db } = this.options.tools;
+    if (error instanceof Lost) return;
+    if (this.options.signal.aborted) return giveBack(db, this.holder);
+    if (this.stopping.signal.aborted) return;
+    this.logger.warn({ err: error }, 'A comparison failed');
+    const reason = error instanceof DestinationUnreadable ? error.message : 'an error here; the log says what';
+    await end(db, this.holder, { state: 'failed', reason, calls: this.calls });
+  }
+
+  /** Shows that it is at work; stops where it is nobody's business any more. */
+  private async keep(): Promise<void> {
+    try {
+      if (!(await renew(this.options.tools.db, this.holder, this.waitsFor))) this.stopping.abort();
+    } catch (err) {
+      this.logger.debug({ err }, 'The lease of a comparison could not be renewed');
+    }
+  }
+
+  private async work(): Promise<void> {
+    let cursor = this.options.row.cursor;
+    while (cursor.phase !== 'reverse') cursor = await this.patiently(() => this.forward(cursor));
+    const waiting = new WaitingPeople({ tools: this.options.tools, destination: this.options.row.destination, ...this.window });
+    while (cursor.kind !== undefined) cursor = await this.patiently(() => this.reverse(cursor, waiting));
+  }
+
+  /** While another service is away the page is done again. */
+  private async patiently(page: () => Promise<RunCursor>): Promise<RunCursor> {
+    for (;;) {
+      try {
+        return await page();
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        this.waitsFor = error instanceof InternalUnavailable ? 'another service does not answer' : 'the database does not answer';
+        await delay(againMs, undefined, { signal: this.stopping.signal });
+        this.waitsFor = undefined;
+      }
+    }
+  }
+
+  private async forward(cursor: RunCursor): Promise<RunCursor> {
+    const { tools, row } = this.options;
+    const { destination, form, campaign, outcome } = row;
+    const { items, next } = await tools.sources.deliveries({
+      destination,
+      from: this.window.from.toISOString(),
+      to: this.window.to.toISOString(),
+      ...(form !== null && { form }),
+      ...(campaign !== null && { campaign }),
+      ...(outcome !== null && { outcome }),
+      after: cursor.after,
+      limit: this.config.reconcile?.page,
+    });
+    const result = await comparePage({ tools, reader: this.reader, destination }, items);
+    const after: RunCursor = next === undefined ? { phase: 'reverse', kind: this.nextKind() } : { phase: 'forward', after: next };
+    await this.commit(after, async (tx) => {
+      const counts = await this.store(tx, result.findings);
+      await saveSeen(tx, destination, result.seen);
+      await saveLooks(tx, destination, { ...result, known: result.knownLooks });
+      await closeGone(tx, { destination, runId: row.run_id, eventIds: items.map(({ event_id }) => event_id), classes: forwardClasses });
+      return this.added(counts, result);
+    });
+    return after;
+  }
+
+  private added(counts: RunCounts, { compared, missed }: Pick<PageResult, 'compared' | 'missed'>): RunCounts {
+    return { ...counts, compared: (counts.compared ?? 0) + compared, unconfirmed: (counts.unconfirmed ?? 0) + missed.length };
+  }
+
+  /** Persons are compared with their leads: one whom only the destination knows is no business of ours. */
+  private nextKind(after?: string): string | undefined {
+    const { row } = this.options;
+    const isPart = row.form !== null || row.campaign !== null || row.outcome !== null;
+    if (isPart || this.options.tools.connectors.get(row.destination)?.capabilities.changedSince !== true) return undefined;
+    const kinds = this.config.operations.filter((kind) => kind !== 'contact');
+    return kinds[after === undefined ? 0 : kinds.indexOf(after) + 1];
+  }
+
+  private async reverse({ kind = '', after }: RunCursor, waiting: WaitingPeople): Promise<RunCursor> {
+    const { tools, row } = this.options;
+    const { destination } = row;
+    const { window, reader } = this;
+    const limit = this.config.reconcile?.page ?? 200;
+    const page = await reader.changes({ kind, ...window, cursor: after, limit });
+    const findings = page === undefined ? [] : await compareChanges({ tools, reader, destination, kind, window, waiting }, page.records);
+    const isLast = page?.next === undefined;
+    const following = isLast ? this.nextKind(kind) : kind;
+    const place: RunCursor = {
+      phase: 'reverse',
+      ...(following !== undefined && { kind: following }),
+      ...(!isLast && { after: page.next }),
+    };
+    await this.commit(place, async (tx) => {
+      const counts = await this.store(tx, findings);
+      if (isLast && following === undefined)
+        await closeGoneWindow(tx, { destination, runId: row.run_id, ...window, classes: reverseClasses });
+      return counts;
+    });
+    return place;
+  }
+
+  private async store(tx: Tx, findings: PageResult['findings']): Promise<RunCounts> {
+    const { run_id: runId, destination, started_at: startedAt, created_at: createdAt } = this.options.row;
+    const owner = this.config.reconcile?.owner;
+    const fresh = await storeFindings(tx, findings, { destination, runId, owner, begunAt: startedAt ?? createdAt });
+    const counts = { ...this.counts };
+    for (const [name, count] of Object.entries(fresh)) {
+      counts[name as DiscrepancyClass] = (counts[name as DiscrepancyClass] ?? 0) + count;
+      metrics.discrepanciesFound.inc({ destination, class: name }, count);
+    }
+    return counts;
+  }
+
+  private async commit(cursor: RunCursor, write: (tx: Tx) => Promise<RunCounts>): Promise<void> {
+    this.counts = await this.options.tools.db.transaction(async (tx) => {
+      const counts = await write(tx);
+      if (!(await step(tx, this.holder, { cursor, counts, calls: this.calls }))) throw new Lost();
+      return counts;
+    });
+  }
+
+  /** Waits while the destination is needed for leads, is held, or fails. */
+  private async whenFree(): Promise<void> {
+    const { tools, row } = this.options;
+    for (;;) {
+      this.waitsFor = await tools.traffic.busy(row.destination).catch(() => 'its state cannot be read');
+      if (this.waitsFor === undefined) return;
+      await delay(busyMs, undefined, { signal: this.stopping.signal });
+    }
+  }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof InternalUnavailable || error instanceof DatabaseUnavailable;
+}
