@@ -5,7 +5,19 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testSize } from '#testkit';
-import { add, type Counts, chosenStages, closingLine, countStage, type JestReport, none, type Stage, slowest } from './test-stages.js';
+import {
+  add,
+  type Counts,
+  chosenStages,
+  closingLine,
+  countStage,
+  type JestReport,
+  none,
+  type Prepared,
+  type Stage,
+  slowest,
+  unprepared,
+} from './test-stages.js';
 
 const root = process.cwd();
 const size = testSize();
@@ -13,8 +25,11 @@ const size = testSize();
 const endGraceMs = 30_000;
 /** A stage that hangs is killed and counted as failed, so that a run always ends with its closing line. */
 const stageLimitMs = (size === 'long' ? 120 : 40) * 60_000;
+/** In a run that decides about a change nothing is passed over. */
+const strict = (process.env.CI ?? '') !== '';
 const folder = mkdtempSync(join(tmpdir(), 'lead-delivery-test-'));
 let running: ChildProcess | undefined;
+const preparing = new Set<ChildProcess>();
 let interrupted = false;
 
 function jestArguments(stage: Stage, outputFile: string): string[] {
@@ -56,6 +71,35 @@ function runStage(stage: Stage): Promise<{ counts: Counts; slow: string[] }> {
   });
 }
 
+/** Gives way to the tests that run meanwhile. */
+function prepare({ name, prepare: program = '' }: Stage): Promise<Prepared> {
+  const child = spawn('nice', [process.execPath, join(root, 'dist', program)], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  preparing.add(child);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text: Buffer) => {
+      for (const line of text
+        .toString()
+        .split('\n')
+        .filter((one) => one.trim() !== '')) {
+        said = line;
+        console.log(`${name}: ${line}`);
+      }
+    });
+  }
+  return new Promise((resolve) => {
+    child.once('error', ({ message }) => resolve({ exitCode: 1, said: message }));
+    child.once('close', (exitCode) => {
+      preparing.delete(child);
+      resolve({ exitCode, said });
+    });
+  });
+}
+
 function readReport(file: string): JestReport | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as JestReport;
@@ -72,15 +116,26 @@ function killGroup(child: ChildProcess): void {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupted = true;
-    if (running?.pid !== undefined) process.kill(-running.pid, signal);
+    for (const child of [running, ...preparing]) if (child?.pid !== undefined) process.kill(-child.pid, signal);
   });
 }
 
+/** Of a stage that needs no preparation. */
+const ready: Prepared = { exitCode: 0, said: '' };
+
 async function main(): Promise<void> {
   let total = none;
-  for (const stage of chosenStages(process.argv.slice(2), size)) {
+  const chosen = chosenStages(process.argv.slice(2), size);
+  const prepared = new Map(chosen.filter((stage) => stage.prepare !== undefined).map((stage) => [stage, prepare(stage)]));
+  for (const stage of chosen) {
     if (interrupted) break;
     const startedAt = Date.now();
+    const instead = unprepared(stage, (await prepared.get(stage)) ?? ready, strict);
+    if (instead !== undefined) {
+      console.log(`\n== ${instead.notice}`);
+      total = add(total, instead.counts);
+      continue;
+    }
     const { counts, slow } = await runStage(stage);
     total = add(total, counts);
     for (const line of slow) console.log(line);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { add, chosenStages, closingLine, countStage, type JestReport, none, type Stage, slowest } from './test-stages.js';
+import { add, chosenStages, closingLine, countStage, type JestReport, none, type Stage, slowest, unprepared } from './test-stages.js';
 
 const stage: Stage = { name: 'unit', project: 'unit' };
 const names = (list: Stage[]) => list.map(({ name }) => name);
@@ -10,10 +10,21 @@ function report(over: Partial<JestReport> = {}): JestReport {
 
 describe('the stages of a test run', () => {
   it('leave out the long ones unless they are asked for', () => {
-    expect(names(chosenStages([], 'ci'))).toEqual(['unit', 'int', 'contract', 'flow', 'fault']);
-    expect(names(chosenStages([], 'long'))).toEqual(['unit', 'int', 'contract', 'flow', 'fault', 'long']);
+    expect(names(chosenStages([], 'ci'))).toEqual(['unit', 'int', 'contract', 'flow', 'fault', 'real-crm']);
+    expect(names(chosenStages([], 'long'))).toEqual(['unit', 'int', 'contract', 'flow', 'fault', 'real-crm', 'long']);
     expect(names(chosenStages(['fault', 'unit'], 'ci'))).toEqual(['unit', 'fault']);
     expect(() => chosenStages(['units'], 'ci')).toThrow('no such stage: units');
+  });
+
+  it('pass over what this machine cannot have, save where the run decides about a change', () => {
+    const lacking = { exitCode: 3, said: 'there is no Python' };
+    expect(unprepared(stage, { exitCode: 0, said: '' }, true)).toBeUndefined();
+    expect(unprepared(stage, lacking, false)).toEqual({ counts: none, notice: 'unit: skipped: there is no Python' });
+    expect(unprepared(stage, lacking, true)?.counts).toMatchObject({
+      failed: 1,
+      failures: ['unit: could not be prepared: there is no Python'],
+    });
+    expect(unprepared(stage, { exitCode: 1, said: 'no port' }, false)?.counts.failed).toBe(1);
   });
 
   it('count a passing report', () => {

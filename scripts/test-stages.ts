@@ -4,10 +4,19 @@ import type { TestSize } from '#testkit';
 export interface Stage {
   name: string;
   /** Jest project, as named in jest.config.mjs. */
-  project: 'unit' | 'int' | 'flow' | 'fault' | 'long';
+  project: 'unit' | 'int' | 'flow' | 'fault' | 'crm' | 'long';
   /** Only files whose path matches; all of the project when absent. */
   only?: string;
   ignore?: string;
+  /** Built program that must have ended well before the stage: it begins beside the stages before. Ends with 3 where this machine lacks something. */
+  prepare?: string;
+}
+
+/** How a preparation ended. */
+export interface Prepared {
+  exitCode: number | null;
+  /** The last line that it printed. */
+  said: string;
 }
 
 /** In this order, one after the other: cheap ones first. */
@@ -17,6 +26,7 @@ export const stages: readonly Stage[] = [
   { name: 'contract', project: 'flow', only: 'test/contract/' },
   { name: 'flow', project: 'flow', ignore: 'test/contract/' },
   { name: 'fault', project: 'fault' },
+  { name: 'real-crm', project: 'crm', prepare: 'test/real-crm/prepare.js' },
   { name: 'long', project: 'long' },
 ];
 
@@ -25,6 +35,19 @@ export function chosenStages(names: readonly string[], size: TestSize): Stage[] 
   const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
   if (unknown.length > 0) throw new Error(`no such stage: ${unknown.join(', ')}; there are ${stages.map(({ name }) => name).join(', ')}`);
   return stages.filter(({ name }) => (names.length === 0 ? name !== 'long' || size === 'long' : names.includes(name)));
+}
+
+/** Ends a preparation where this machine lacks what the stage is tried on. */
+const cannotBeHad = 3;
+
+/**
+ * What comes of a stage in place of its tests; undefined: it can be run. What this machine lacks is no failure of the code: it is said and
+ * passed over, unless the run is the one that decides about a change (`strict`).
+ */
+export function unprepared(stage: Stage, { exitCode, said }: Prepared, strict: boolean): { counts: Counts; notice: string } | undefined {
+  if (exitCode === 0) return undefined;
+  if (exitCode === cannotBeHad && !strict) return { counts: none, notice: `${stage.name}: skipped: ${said}` };
+  return { counts: broken(stage, `could not be prepared: ${said}`), notice: `${stage.name}: could not be prepared: ${said}` };
 }
 
 /** The part of Jest's `--json` report that is read here. */
