@@ -18,6 +18,7 @@ import { LeadScreen } from './screens/lead/lead.js';
 import { MeScreen } from './screens/me.js';
 import { OverviewScreen } from './screens/overview/overview.js';
 import { QueuesScreen } from './screens/queues/queues.js';
+import { ReconciliationScreen } from './screens/reconciliation/reconciliation.js';
 import { SearchScreen } from './screens/search.js';
 import { SignedInScreen, SignInScreen } from './screens/sign-in.js';
 import { Frame } from './shell/frame.js';
@@ -60,6 +61,8 @@ export function App() {
             <Route path="batches/new" element={<DraftScreen />} />
             <Route path="batches/:batchId" element={<BatchScreen />} />
             <Route path="destinations" element={<DestinationsScreen />} />
+            <Route path="reconciliation" element={<Navigate to="/reconciliation/discrepancies" replace />} />
+            <Route path="reconciliation/:tab" element={<ReconciliationScreen />} />
             <Route path="erasures" element={<ErasuresScreen />} />
             <Route path="erasures/:erasureId" element={<ErasureScreen />} />
             <Route path="corrections/:correctionId" element={<CorrectionScreen />} />

@@ -2,7 +2,8 @@
 // not exist. The journeys against the real services are in the flow specs beside it.
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { serveConsole } from '../../../apps/operator/src/http/console.js';
-import { type FakeState, fakeState, leadId, people } from './state.js';
+import { reconciliationDoors } from './reconciliation.js';
+import { type FakeState, fakeState, groupKey, leadId, people } from './state.js';
 
 export interface FakeOperator {
   url: string;
@@ -25,7 +26,7 @@ const problem = (reply: FastifyReply, status: number, title: string, detail?: st
 type Body = Record<string, unknown>;
 type Asked = FastifyRequest<{ Params: Record<string, string>; Querystring: Record<string, string>; Body: Body }>;
 
-const personOf = (request: FastifyRequest) => people[String(request.headers.authorization).replace('Bearer ', '')];
+const personOf = (request: Pick<FastifyRequest, 'headers'>) => people[String(request.headers.authorization).replace('Bearer ', '')];
 
 /** Starts it on a free port. */
 export async function startFakeOperator(): Promise<FakeOperator> {
@@ -53,6 +54,12 @@ export async function startFakeOperator(): Promise<FakeOperator> {
   reads(app, state);
   decisions(app, state, changed);
   batches(app, state, changed);
+  reconciliationDoors(app, {
+    state: state.reconciliation,
+    who: (request) => String(personOf(request)?.subject),
+    note: (who, action, subject) => state.record(who, action, subject),
+    draft: (who, selection) => state.draft(who, { filter: selection }).batch_id,
+  });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const cutLive = () => {
     live.open = false;
@@ -72,10 +79,13 @@ function reads(app: FastifyInstance, state: FakeState): void {
     request.params.id === leadId ? state.timeline() : problem(reply, 404, 'There is nothing here under this id'),
   );
   app.get('/v1/dead-letters', (request: Asked) => {
-    const { tab = 'dead', destination, class: failure, after, limit = '50' } = request.query;
+    const { tab = 'dead', destination, class: failure, group, after, limit = '50' } = request.query;
     const all = state.letters.filter(
       (one) =>
-        (tab === 'all' || one.tab === tab) && (!destination || one.destination === destination) && (!failure || one.class === failure),
+        (tab === 'all' || one.tab === tab) &&
+        (!destination || one.destination === destination) &&
+        (!failure || one.class === failure) &&
+        (!group || groupKey(one) === group),
     );
     const from = after === undefined ? 0 : all.findIndex(({ dead_letter_id: id }) => id === after) + 1;
     const items = all.slice(from, from + Number(limit));
@@ -116,6 +126,10 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
       return { letters: Array.isArray(request.body.ids) ? request.body.ids.length : 1 };
     });
   }
+  app.post('/v1/dead-letters/:id/dismiss', (request: Asked) => {
+    note(request, 'dead_letter.dismiss', { dead_letter_id: request.params.id, ...request.body });
+    return state.dismiss(String(request.params.id));
+  });
   for (const mode of ['hold', 'release']) {
     app.post(`/v1/destinations/:name/${mode}`, (request: Asked) => {
       const one = state.destinations.find(({ destination }) => destination === request.params.name);
@@ -151,6 +165,14 @@ function batches(app: FastifyInstance, state: FakeState, changed: FakeOperator['
   );
   app.get('/v1/batches/:id/items', (request: Asked) => ({ items: state.batchItems(String(request.params.id), request.query.outcome) }));
   app.get('/v1/batches/:id/items.csv', (_request, reply) => reply.type('text/csv').send("event_id,outcome\n'=1+1,succeeded\n"));
+  app.post('/v1/batches/:id/edit', (request: Asked, reply) => {
+    const batch = state.batch(String(request.params.id));
+    if (batch === undefined || !['draft', 'checked', 'approved'].includes(batch.state))
+      return problem(reply, 409, 'The batch has begun', 'What has been sent cannot be changed any more');
+    state.edit(batch, String(personOf(request)?.subject), request.body);
+    changed('batches');
+    return { batch_id: batch.batch_id, state: batch.state, hash: batch.hash, items: batch.counts.items };
+  });
   for (const what of ['dry-run', 'approve', 'pause', 'resume', 'stop']) {
     app.post(`/v1/batches/:id/${what}`, (request: Asked) => {
       state.command(String(request.params.id), what, String(personOf(request)?.subject));

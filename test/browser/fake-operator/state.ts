@@ -12,6 +12,8 @@ import type {
   Timeline,
 } from '../../../apps/console/src/api/types.js';
 
+import { FakeReconciliation } from './reconciliation.js';
+
 const minute = 60_000;
 const hour = 60 * minute;
 const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
@@ -276,6 +278,9 @@ function destinations(): DestinationState[] {
 const series = <T>(count: number, stepMs: number, value: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => ({ at: ago((count - index) * stepMs), ...value(index) }));
 
+/** Letters of the same are of one group. */
+export const groupKey = (one: Pick<Letter, 'class' | 'destination' | 'code'>): string => `${one.class}|${one.destination}|${one.code}`;
+
 /** What the fake remembers. */
 export class FakeState {
   revealForMs = 5 * minute;
@@ -283,6 +288,7 @@ export class FakeState {
   notes = [{ note_id: '1', at: ago(hour), by: 'olga', text: 'Asked their support, ticket 42' }];
   batches: Batch[] = [];
   destinations = destinations();
+  reconciliation = new FakeReconciliation();
   audit: AuditEntry[] = [];
   person = { name: `Mia ${script}`, email: 'mia@example.test', phone: '+12025550101', message: script, custom: { budget: '10000' } };
   erasure: Erasure = {
@@ -338,9 +344,9 @@ export class FakeState {
   }
 
   groups(tab: string): LetterGroup[] {
-    const keys = [...new Set(this.letters.filter((one) => one.tab === tab).map((one) => `${one.class}|${one.destination}|${one.code}`))];
+    const keys = [...new Set(this.letters.filter((one) => one.tab === tab).map(groupKey))];
     return keys.map((key) => {
-      const of = this.letters.filter((one) => one.tab === tab && `${one.class}|${one.destination}|${one.code}` === key);
+      const of = this.letters.filter((one) => one.tab === tab && groupKey(one) === key);
       const first = of[0] as Letter;
       const { class: failure, destination, code, owner, respond_by, disposition, runbook, next_action } = first;
       const trend = Array.from({ length: 24 }, (_, index) => (index > 18 ? of.length : index % 5));
@@ -418,6 +424,19 @@ export class FakeState {
     this.batches.unshift(batch);
     this.record(author, 'batch.draft', { batch_id: batch.batch_id });
     return batch;
+  }
+
+  /** A letter of our own doing is closed; one with a delivery behind it is closed by that. */
+  dismiss(id: string): { dismissed: boolean; outcome: string } {
+    const index = this.letters.findIndex(({ dead_letter_id: one }) => one === id);
+    if (this.letters[index]?.class !== 'auth') return { dismissed: false, outcome: 'delivery_decides' };
+    this.letters.splice(index, 1);
+    return { dismissed: true, outcome: 'dismissed' };
+  }
+
+  edit(batch: Batch, by: string, { rate_per_s: rate = batch.caps.rate_per_s }: { rate_per_s?: number }): void {
+    Object.assign(batch, { state: 'draft', edited_by: by, verdicts: {}, hash: 'e'.repeat(64), caps: { ...batch.caps, rate_per_s: rate } });
+    this.record(by, 'batch.edit', { batch_id: batch.batch_id });
   }
 
   batch = (id: string): Batch | undefined => this.batches.find(({ batch_id: one }) => one === id);

@@ -38,6 +38,7 @@ const stale: Record<string, readonly string[]> = {
   'dead-letters': ['dead-letters', 'overview', 'lead'],
   batches: ['batches', 'overview', 'lead'],
   destinations: ['destinations', 'overview', 'lead'],
+  reconciliation: ['reconciliation', 'overview', 'lead'],
 };
 
 /** Runs until the signal is aborted. */

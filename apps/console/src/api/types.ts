@@ -50,5 +50,13 @@ export type Erasure = Schemas['ErasuresShowResponse'];
 export type ErasureSummary = Item<Schemas['ErasuresListResponse']>;
 export type Correction = Schemas['CorrectionsShowResponse'];
 
+export type ReconciliationRun = Item<Schemas['ReconciliationRunsResponse']>;
+export type RunRequest = Schemas['ReconciliationStartRequest'];
+export type Discrepancy = Item<Schemas['ReconciliationDiscrepanciesResponse']>;
+export type RepairRequest = Schemas['ReconciliationRepairRequest'];
+export type RepairDraft = Schemas['ReconciliationRepairResponse'];
+export type Balances = Schemas['ReconciliationBalancesResponse'];
+export type BalanceDay = Item<Balances>;
+
 export type AuditEntry = Item<Schemas['AuditListResponse']>;
 export type AuditReport = Schemas['AuditVerifyResponse'];

@@ -117,6 +117,15 @@ export function Progress({ share, label, bad = false }: { share: number; label: 
   );
 }
 
+/** Something goes on, and how much of it there will be is not known. */
+export function Busy({ label }: { label: string }) {
+  return (
+    <div className="bar busy" role="progressbar" aria-label={label}>
+      <i />
+    </div>
+  );
+}
+
 /** Counts by hour, oldest first. */
 export function Spark({ values, label }: { values: readonly number[]; label: string }) {
   const most = Math.max(1, ...values);

@@ -41,6 +41,13 @@ const tones: Readonly<Record<string, Tone>> = {
   stopped: 'dead',
   expired: 'late',
   throttled: 'held',
+  repairing: 'wait',
+  repaired: 'ok',
+  repair_failed: 'dead',
+  gone: 'quiet',
+  high: 'dead',
+  normal: 'held',
+  low: 'quiet',
 };
 
 export const toneOf = (state: string): Tone => tones[state] ?? 'quiet';

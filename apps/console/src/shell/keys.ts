@@ -11,6 +11,7 @@ export const places: Readonly<Record<string, { path: string; name: string }>> = 
   q: { path: '/queues/dead', name: 'Queues' },
   b: { path: '/batches', name: 'Batches' },
   d: { path: '/destinations', name: 'Destinations' },
+  r: { path: '/reconciliation/discrepancies', name: 'Reconciliation' },
   e: { path: '/erasures', name: 'Erasures' },
   a: { path: '/audit', name: 'Audit' },
   m: { path: '/me', name: 'Access' },

@@ -7,7 +7,7 @@ import { places, useKeysOn } from './keys.js';
 import { chooseTheme, themes, useChosenTheme } from './theme.js';
 
 /** A place is marked for everything below it. */
-const section = (path: string): string => (path === '/queues/dead' ? '/queues' : path);
+const section = (path: string): string => `/${path.split('/')[1] ?? ''}`;
 
 function isHere(path: string, pathname: string): boolean {
   const start = section(path);

@@ -1832,6 +1832,60 @@ export interface components {
       /** @constant */
       state: 'accepted';
     };
+    ReconciliationRepairRequest: {
+      ids?: string[];
+      filter?: {
+        /** @enum {string} */
+        class?:
+          | 'missing'
+          | 'deleted'
+          | 'duplicate'
+          | 'content_conflict'
+          | 'late'
+          | 'orphan'
+          | 'possible_manual_twin'
+          | 'told_nobody'
+          | 'relationship'
+          | 'dead_end';
+        destination?: string;
+        owner?: string;
+        /** Format: uuid */
+        run_id?: string;
+        /** Format: uuid */
+        event_id?: string;
+      };
+      /** @default 10000 */
+      max?: number;
+      /** @description A whole number and a unit: ms, s, m, h or d. */
+      new_deadline?: string;
+      /** @default 20 */
+      rate_per_s?: number;
+      /** @default 50 */
+      concurrency?: number;
+      /** @description A whole number and a unit: ms, s, m, h or d. */
+      max_duration?: string;
+      canary?: number;
+      /** @description For colleagues; no addresses or numbers of leads: it is kept for good. */
+      reason: string;
+    };
+    ReconciliationRepairResponse: {
+      /** Format: uuid */
+      batch_id: string;
+      /** @constant */
+      state: 'draft';
+      hash: string;
+      /** @description Deliveries. */
+      items: number;
+      discrepancies: number;
+      left_out: {
+        /** @description A person decides about them at the destination. */
+        no_repair: number;
+        /** @description They are repaired, accepted or gone, or a batch repairs them. */
+        settled: number;
+        /** @description There are none of these ids that you may see. */
+        unknown: number;
+      };
+    };
     ReconciliationBalancesResponse: {
       items: {
         /** @description UTC, of acceptance. */

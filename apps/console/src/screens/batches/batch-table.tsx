@@ -7,10 +7,18 @@ import { number, shortId } from '../../parts/words.js';
 
 /** What a batch is about, from the filter that it was drafted from. */
 export function aboutOf({ selection }: Pick<Batch, 'selection'>): string {
-  const { event_ids: ids, ...named } = selection ?? {};
+  const { event_ids: ids, discrepancies, ...named } = selection ?? {};
+  if (typeof discrepancies === 'object' && discrepancies !== null) return aboutRepair(discrepancies);
   const parts = Object.values(named).filter((value) => typeof value === 'string');
   if (Array.isArray(ids)) parts.push(ids.length === 1 ? 'one lead' : `${ids.length} leads by id`);
   return parts.map((part) => String(part).replaceAll('_', ' ')).join(' · ') || 'everything open';
+}
+
+/** A batch that repairs what differs at a destination. */
+function aboutRepair({ ids, ...named }: { ids?: unknown } & object): string {
+  if (typeof ids === 'number') return ids === 1 ? 'repair of one discrepancy' : `repair of ${ids} discrepancies`;
+  const parts = Object.values(named).filter((value) => typeof value === 'string');
+  return ['repair', ...parts.map((part) => part.replaceAll('_', ' '))].join(' · ');
 }
 
 /** The state of a batch; of one that is over with how it ended. */

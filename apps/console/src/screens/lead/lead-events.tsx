@@ -9,6 +9,7 @@ const toneOfKind: Readonly<Record<string, Tone>> = {
   replay: 'unsure',
   action: 'held',
   consent: 'held',
+  reconciliation: 'late',
   announced: 'wait',
   accepted: 'ok',
 };

@@ -11,6 +11,7 @@ import { BatchTable } from '../batches/batch-table.js';
 import { BalanceEquation } from './balance.js';
 import { DestinationCards } from './destination-cards.js';
 import { OverviewCharts } from './overview-charts.js';
+import { ReconciliationCards } from './reconciliation-cards.js';
 
 export function OverviewScreen() {
   const query = useQuery({
@@ -33,6 +34,7 @@ export function OverviewScreen() {
           <>
             <BalanceEquation balance={overview.balance} />
             <DestinationCards overview={overview} />
+            <ReconciliationCards />
             <OverviewCharts overview={overview} />
             <div className="halves">
               <Panel title="Open work by owner">

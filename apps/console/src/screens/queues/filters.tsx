@@ -1,5 +1,5 @@
-import { useState } from 'react';
 import { Choice } from '../../parts/field.js';
+import { TypedFilter } from '../../parts/typed-filter.js';
 import { sentence } from '../../parts/words.js';
 import { useQueueFilter } from './use-filter.js';
 
@@ -22,7 +22,7 @@ export function Filters() {
       {typed.map((name) => (
         <TypedFilter
           key={`${name}${filter[name] ?? ''}`}
-          name={name}
+          label={sentence(name)}
           value={filter[name] ?? ''}
           onSet={(value) => set({ [name]: value })}
         />
@@ -45,26 +45,5 @@ export function Filters() {
         </button>
       )}
     </section>
-  );
-}
-
-/** Takes effect on Enter or when it is left. */
-function TypedFilter({ name, value, onSet }: { name: string; value: string; onSet: (value: string) => void }) {
-  const [text, setText] = useState(value);
-  const take = () => text.trim() !== value && onSet(text.trim());
-  return (
-    <div className="field">
-      <label htmlFor={`filter-${name}`}>{sentence(name)}</label>
-      <input
-        id={`filter-${name}`}
-        value={text}
-        maxLength={200}
-        autoComplete="off"
-        placeholder="any"
-        onChange={(event) => setText(event.target.value)}
-        onBlur={take}
-        onKeyDown={(event) => event.key === 'Enter' && take()}
-      />
-    </div>
   );
 }
