@@ -13,7 +13,7 @@ export function keysOf(kind: CrmKind, { query }: Call): string[] {
 /**
  * `GET /leads` and `GET /contacts`: every record of the keys (`external_id=…` or `person_key=…`, up to 200 of them) or of the ids (`id=…`,
  * likewise) as an array; with `changed_since` a page `{items, next?}` of what was made or changed from then on and before `changed_before`,
- * oldest change first, `limit` at most, from `cursor` on; without any of these everything. What is younger than the search lag is in none.
+ * oldest change first, `limit` and 200 at most, from `cursor` on; without any of these everything. What is younger than the search lag is in none.
  */
 export function search(store: CrmStore, { kind, call, bornBeforeMs }: { kind: CrmKind; call: Call; bornBeforeMs: number }): Answer {
   const keys = keysOf(kind, call);
@@ -26,8 +26,8 @@ export function search(store: CrmStore, { kind, call, bornBeforeMs }: { kind: Cr
   const fromMs = Date.parse(since);
   const toMs = timeOf(call.query.get('changed_before'));
   const after = Number(call.query.get('cursor') ?? 0);
-  const limit = Number(call.query.get('limit') ?? mostAtOnce);
-  const isReadable = !Number.isNaN(fromMs) && !Number.isNaN(toMs) && after >= 0 && limit >= 1 && limit <= mostAtOnce;
+  const limit = Math.min(Number(call.query.get('limit') ?? mostAtOnce), mostAtOnce);
+  const isReadable = !Number.isNaN(fromMs) && !Number.isNaN(toMs) && after >= 0 && limit >= 1;
   if (!isReadable) return { status: 400, body: { error: 'changed_since, changed_before, cursor or limit cannot be read' } };
   return { status: 200, body: store.inWindow(kind, { fromMs, toMs, after, limit }, bornBeforeMs) };
 }
