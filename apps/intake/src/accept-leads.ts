@@ -16,6 +16,8 @@ import { submittedAtProblem } from './submission/times.js';
 export interface Arrival {
   submission: Submission;
   trace: TraceContext;
+  /** Default: as long after its submission as its policy says. */
+  deadlineAt?: Date;
 }
 
 /**
@@ -70,11 +72,11 @@ interface Candidate extends PreparedLead {
 }
 
 /** An arrival ready to be saved, or its answer where the time of submission alone refuses it. */
-function prepareCandidate(tools: AcceptTools, { submission, trace }: Arrival, now: Date): Candidate | Refused {
+function prepareCandidate(tools: AcceptTools, { submission, trace, deadlineAt }: Arrival, now: Date): Candidate | Refused {
   const problem = submission.submittedAt && submittedAtProblem(submission.submittedAt, now);
   if (problem) return { kind: 'invalid', errors: [problem] };
   const span = tools.telemetry.startSpan('create lead.accepted', { kind: 'producer', parent: trace });
-  const prepared = prepareLead(tools, submission, { now, trace: span.context });
+  const prepared = prepareLead(tools, submission, { now, trace: span.context, deadlineAt });
   span.set({
     'messaging.system': 'kafka',
     'messaging.operation.name': 'create',

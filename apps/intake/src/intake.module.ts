@@ -7,6 +7,7 @@ import { LeadJourneys } from './journey/lead-journeys.js';
 import { RecordsController } from './kafka/records.controller.js';
 import { ResolvedLeads } from './kafka/resolved-leads.js';
 import { SubmittedLeads } from './kafka/submitted-leads.js';
+import { ReplayedItems } from './replay/replayed-items.js';
 
 /** What the controllers work with. */
 export interface IntakeParts {
@@ -15,6 +16,7 @@ export interface IntakeParts {
   consents: Consents;
   submitted: SubmittedLeads;
   resolved: ResolvedLeads;
+  replayed: ReplayedItems;
 }
 
 @Module({})
@@ -31,6 +33,7 @@ export function intakeModule(parts: IntakeParts): DynamicModule {
       { provide: Consents, useValue: parts.consents },
       { provide: SubmittedLeads, useValue: parts.submitted },
       { provide: ResolvedLeads, useValue: parts.resolved },
+      { provide: ReplayedItems, useValue: parts.replayed },
     ],
   };
 }

@@ -5,6 +5,9 @@ import type { Submission } from './submission/normalise.js';
 /** Why a lead has no destination to go to. */
 export type UnroutedCode = 'no_route' | 'no_sandbox_destination' | 'no_consent';
 
+/** What a lead is routed by. */
+export type RoutedBy = Pick<Submission, 'organization' | 'source' | 'formSlug' | 'campaignSlug' | 'test' | 'consent'>;
+
 /** Where a lead goes, who owns it and how long it may take. Never without a destination: what cannot be routed is a dead delivery of its own. */
 export interface DeliveryPlan {
   destinations: string[];
@@ -15,7 +18,7 @@ export interface DeliveryPlan {
 }
 
 /** Decides by the site file alone; pure. A test lead keeps only sandbox destinations, a lead without consent only those that need none. */
-export function planDeliveries(site: Site, lead: Submission): DeliveryPlan {
+export function planDeliveries(site: Site, lead: RoutedBy): DeliveryPlan {
   const rule = route(site, {
     organization: lead.organization,
     source: lead.source,

@@ -25,7 +25,11 @@ export interface PreparedLead {
 }
 
 /** Routes, hashes, seals and encodes one submission at PostgreSQL's time `now`; `trace` is the span that creates the event. */
-export function prepareLead(tools: PrepareTools, lead: Submission, at: { now: Date; trace: TraceContext }): PreparedLead {
+export function prepareLead(
+  tools: PrepareTools,
+  lead: Submission,
+  at: { now: Date; trace: TraceContext; deadlineAt?: Date },
+): PreparedLead {
   const { organization } = lead;
   const eventId = newEventId(at.now.getTime());
   const leadRef = newLeadRef();
@@ -46,7 +50,7 @@ export function prepareLead(tools: PrepareTools, lead: Submission, at: { now: Da
     campaign: lead.campaignSlug ?? null,
     submitted_at: submittedAt,
     accepted_at: at.now,
-    deadline_at: new Date(submittedAt.getTime() + plan.policy.deadlineMs),
+    deadline_at: at.deadlineAt ?? new Date(submittedAt.getTime() + plan.policy.deadlineMs),
     policy: plan.policy.name,
     payload_hmac: tools.hmacs.fingerprint(organization, canonical(organization, payload)),
     consent: lead.consent.given,
@@ -106,7 +110,8 @@ function toRow(tools: PrepareTools, { event, payload, plan, keys, trace }: RowPa
   };
 }
 
-function announcementHeaders(event: LeadAccepted, trace: TraceContext): Record<string, string> {
+/** Headers of the lead.accepted record; `trace` is the span that creates it. */
+export function announcementHeaders(event: LeadAccepted, trace: TraceContext): Record<string, string> {
   return {
     [headers.eventId]: event.event_id,
     [headers.destinations]: event.destinations.join(','),

@@ -1,6 +1,5 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type EventDescriptor, groups, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
-import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
+import { openReplays } from '#delivery';
+import { createKafka, createRelay, type KafkaPort, kafkaSettings, type Relay } from '#messaging';
 import {
   databaseReadiness,
   type InternalClient,
@@ -14,21 +13,15 @@ import {
 import type { AcceptTools } from './accept-leads.js';
 import { serveBalance } from './balance/balance-routes.js';
 import { serveConsent } from './consent/consent-route.js';
-import { Consents } from './consent/consents.js';
 import { serveCorrections } from './corrections/correction-routes.js';
 import type { intakeEnv } from './env.js';
 import { serveErasure } from './erasure/erase-routes.js';
-import { createApp } from './http/create-app.js';
-import { HttpAcceptance } from './http/http-acceptance.js';
-import { SourceKeys } from './http/source-keys.js';
-import { LeadJourneys } from './journey/lead-journeys.js';
-import { LiveStates } from './journey/live-states.js';
-import { DatabasePatience } from './kafka/database-patience.js';
-import { ResolvedLeads } from './kafka/resolved-leads.js';
-import { SubmittedLeads } from './kafka/submitted-leads.js';
+import { askOwnersWithinMs, createDoors } from './open-doors.js';
 import { Purger } from './purge/purger.js';
 import { unreadSince } from './reannounce/backlog.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
+import { serveReceived } from './received/received-route.js';
+import { serveReplays } from './replay/replay-routes.js';
 import { serveSearch } from './search/search-routes.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
 import { serveTestLeads } from './test-leads/test-lead-route.js';
@@ -39,66 +32,43 @@ import { serveVaultStates } from './vault/vault-states.js';
 
 type Context = ServiceContext<typeof intakeEnv>;
 
-/** Of the second that an answer about a lead may take; the rest is for our own rows. */
-const askOwnersWithinMs = 800;
-
 /** Starts intake: storage, relay, internal API, HTTP door, Kafka door. */
 export async function startIntake(context: Context): Promise<Stoppable[]> {
   const { env, site, logger, telemetry } = context;
   const secrets = loadSecrets(env.LD_SECRETS_DIR);
   const { tokens } = secrets;
+  const token = tokens.intake ?? '';
   const kafka = createKafka({ ...kafkaSettings(env), clientId: 'intake', logger });
   const storage = await openStorage(env, secrets);
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
   const tools: AcceptTools = { ...storage, site, telemetry, relayWake: () => relay.wake() };
-  const owners = ownerClients(env, tokens.intake ?? '');
-
-  const strategy = messagingStrategy(context, { kafka, storage });
-  const patience = (group: string) => new DatabasePatience({ group: () => strategy.consumer(group), logger });
-  const waiting = { leads: patience(groups.intake), states: patience(groups.intakeStates) };
-  const acceptance = new HttpAcceptance(tools);
-  const app = await createApp(
-    {
-      acceptance,
-      journeys: new LeadJourneys({ ...storage, live: new LiveStates(owners, askOwnersWithinMs) }),
-      consents: new Consents(db),
-      submitted: new SubmittedLeads({ ...tools, logger, patience: waiting.leads }),
-      resolved: new ResolvedLeads({ db, logger, patience: waiting.states }),
-    },
-    { keys: new SourceKeys(site.sources), telemetry, logger, bodyLimitBytes: site.limits.bodyBytes },
-  );
-  app.connectMicroservice({ strategy }, { inheritAppConfig: false });
-  const door = new KafkaDoor({
-    kafka,
-    destinations: Object.keys(site.destinations),
-    groups: [groups.intake, groups.intakeStates],
-    produces: [topics.leadAccepted, topics.leadResolved, topics.intakeDlq],
-    logger,
-    begin: () => app.startAllMicroservices(),
-  });
+  const owners = ownerClients(env, token);
+  const replays = openReplays({ operatorUrl: env.INTERNAL_URLS.operator, token, secretsDir: env.LD_SECRETS_DIR, logger });
+  const doors = await createDoors(context, { kafka, storage, tools, owners, gate: replays.gate });
 
   const server = await startInternalServer({
     host: env.INTERNAL_HOST,
     port: env.INTERNAL_PORT,
     tokens,
-    readiness: [databaseReadiness(db), relay.readiness, door.readiness, ...strategy.readiness],
+    readiness: [databaseReadiness(db), relay.readiness, doors.kafka.readiness, ...doors.strategy.readiness],
     logger,
   });
   serveOthers(server, tools, { storage, logger });
-  const purger = new Purger({ db, logger });
+  const purger = new Purger({ db, logger, vaultMs: site.retention.vaultMs });
   purger.start();
   await relay.start();
-  await app.listen({ host: env.HTTP_HOST, port: env.HTTP_PORT });
-  void door.open();
+  await doors.app.listen({ host: env.HTTP_HOST, port: env.HTTP_PORT });
+  void doors.kafka.open();
   return [
     { name: 'database', stop: () => db.close() },
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
     { name: 'purger', stop: () => purger.stop() },
+    { name: 'replays', stop: () => replays.close() },
     ...owned(context, { storage, owners, relay, kafka }),
-    { name: 'doors', stop: () => closeDoors({ app, acceptance, door, patience: Object.values(waiting) }) },
+    { name: 'doors', stop: () => doors.close() },
   ];
 }
 
@@ -110,25 +80,13 @@ function serveOthers(server: InternalServer, tools: AcceptTools, { storage, logg
   serveTestLeads(server, tools);
   serveRewrap(server, storage);
   serveBalance(server, storage);
+  serveReceived(server, storage);
+  serveReplays(server, storage);
   serveSearch(server, { ...storage, site });
   serveReveal(server, { ...storage, logger });
   serveConsent(server, { db: storage.db, logger });
   serveCorrections(server, { ...storage, site });
   serveErasure(server, { ...storage, site, relayWake, logger });
-}
-
-function messagingStrategy({ env, logger }: Context, { kafka, storage }: { kafka: KafkaPort; storage: Storage }): MessagingStrategy {
-  const subscribe = (group: string, topic: string, event: EventDescriptor<unknown>) => ({ group, pattern: topic, topics: [topic], event });
-  return new MessagingStrategy({
-    kafka,
-    codec: storage.codec,
-    sessionTimeoutMs: env.KAFKA_SESSION_TIMEOUT_MS,
-    subscriptions: [
-      subscribe(groups.intake, topics.leads, LeadSubmittedEvent),
-      subscribe(groups.intakeStates, topics.leadResolved, LeadResolvedEvent),
-    ],
-    logger,
-  });
 }
 
 /** Clients of the services that own deliveries and notifications, where the environment names them. */
@@ -163,17 +121,4 @@ function owned(
   });
   reannouncer.start();
   return [clients, { name: 'reannouncer', stop: () => reannouncer.stop() }];
-}
-
-/** Both doors stop taking; what was taken is answered or settled. Waiting for PostgreSQL ends: what is not settled comes again. */
-async function closeDoors(parts: {
-  app: NestFastifyApplication;
-  acceptance: HttpAcceptance;
-  door: KafkaDoor;
-  patience: DatabasePatience[];
-}): Promise<void> {
-  parts.door.stop();
-  for (const patience of parts.patience) patience.stop();
-  await parts.app.close();
-  await parts.acceptance.idle();
 }

@@ -1,5 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type EventDescriptor, LeadResolvedEvent, LeadSubmittedEvent, topics } from '#contracts';
+import type { ReplayGate } from '#delivery';
 import { type KafkaPort, MessagingStrategy } from '#messaging';
 import type { Database, InternalClient, Logger } from '#runtime';
 import type { AcceptTools } from '../src/accept-leads.js';
@@ -12,6 +13,7 @@ import { LiveStates } from '../src/journey/live-states.js';
 import { DatabasePatience } from '../src/kafka/database-patience.js';
 import { ResolvedLeads } from '../src/kafka/resolved-leads.js';
 import { SubmittedLeads } from '../src/kafka/submitted-leads.js';
+import { ReplayedItems } from '../src/replay/replayed-items.js';
 import { codec } from './fixture.js';
 
 export interface DoorOptions {
@@ -23,7 +25,7 @@ export interface DoorOptions {
   /** Default: as in production. */
   coalescing?: { maxBatch: number; maxInFlight: number };
   /** The Kafka door too, on topics and groups of its own. */
-  kafka?: { port: KafkaPort; leads: Place; resolved: Place };
+  kafka?: { port: KafkaPort; leads: Place; resolved: Place; replay?: { topic: string; gate: ReplayGate } };
 }
 
 interface Place {
@@ -55,6 +57,7 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
       consents: new Consents(db),
       submitted: new SubmittedLeads({ ...tools, logger, patience: patience(kafka?.leads.group) }),
       resolved: new ResolvedLeads({ db, logger, patience: patience(kafka?.resolved.group) }),
+      replayed: new ReplayedItems({ ...tools, db, codec, logger, topic: kafka?.replay?.topic ?? '', gate: kafka?.replay?.gate }),
     },
     {
       keys: new SourceKeys(tools.site.sources),
@@ -71,11 +74,11 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
   return { app, url: await app.getUrl(), strategy };
 }
 
-function strategyOf({ port, leads, resolved }: NonNullable<DoorOptions['kafka']>, logger: Logger): MessagingStrategy {
+function strategyOf({ port, leads, resolved, replay }: NonNullable<DoorOptions['kafka']>, logger: Logger): MessagingStrategy {
   const subscription = ({ topic, group }: Place, pattern: string, event: EventDescriptor<unknown>) => ({
     group,
     pattern,
-    topics: [topic],
+    topics: pattern === topics.leads && replay ? [topic, replay.topic] : [topic],
     event,
   });
   return new MessagingStrategy({

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const source = { id: 'website', organization: 'demo', country: 'US', trustedTrace: false, requestsPerSecond: 100 };
   const nothing = {} as never;
   app = await createApp(
-    { acceptance: nothing, journeys: nothing, consents: nothing, submitted: nothing, resolved: nothing },
+    { acceptance: nothing, journeys: nothing, consents: nothing, submitted: nothing, resolved: nothing, replayed: nothing },
     {
       keys: new SourceKeys([{ ...source, keyHashes: [keyHash] }]),
       telemetry: startTelemetry({ service: 'intake', ratio: 0 }),

@@ -2,6 +2,7 @@ import { Controller, UseFilters } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { type LeadResolved, type LeadSubmitted, topics } from '#contracts';
 import { OriginalErrors, type Received } from '#messaging';
+import { ReplayedItems } from '../replay/replayed-items.js';
 import { ResolvedLeads } from './resolved-leads.js';
 import { SubmittedLeads } from './submitted-leads.js';
 
@@ -12,11 +13,16 @@ export class RecordsController {
   constructor(
     private readonly submitted: SubmittedLeads,
     private readonly resolved: ResolvedLeads,
+    private readonly replayed: ReplayedItems,
   ) {}
 
+  /** Of the topic `leads`, and approved items: one group has one handler. */
   @EventPattern(topics.leads)
   submittedLeads(@Payload() received: Received<LeadSubmitted>[]): Promise<void> {
-    return this.submitted.handle(received);
+    const items = received.filter(({ receipt }) => this.replayed.isOne(receipt.record));
+    if (items.length === 0) return this.submitted.handle(received);
+    this.replayed.take(items);
+    return this.submitted.handle(received.filter((one) => !items.includes(one)));
   }
 
   @EventPattern(topics.leadResolved)

@@ -2,10 +2,10 @@ import { type LeadSubmitted, topics } from '#contracts';
 import type { Received } from '#messaging';
 import { type Coalescer, coalesce, type Logger, metrics, type Span } from '#runtime';
 import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.js';
-import { type ContactKeys, contactKeys } from '../search/contact-keys.js';
 import { insertRejections } from '../store/insert-rejections.js';
 import { type DatabasePatience, Stopping } from './database-patience.js';
-import { type ReadableRecord, type ReadRecord, type Refused, readRecord } from './read-record.js';
+import { type ReadableRecord, type ReadRecord, readRecord } from './read-record.js';
+import { personOf, refusalOf } from './refusal-of.js';
 import { toRejection } from './to-rejection.js';
 
 type Submitted = Received<LeadSubmitted>;
@@ -23,11 +23,6 @@ interface Work {
 }
 
 const maxBatch = 256;
-const idReused = {
-  field: 'source_event_id',
-  problem: 'was already used for other content',
-  fix: 'Give a changed lead a new id and name the old one in supersedes.',
-};
 
 /**
  * The Kafka door. Records are taken in the order they came, one batch at a time, so that of two submissions with one id the first counts. A
@@ -89,7 +84,7 @@ export class SubmittedLeads {
   private async reject(works: Work[], answers: Map<Work, Acceptance>): Promise<void> {
     const refused = works.flatMap((work) => {
       const why = refusalOf(work.read, answers.get(work));
-      return why ? [{ work, why: { ...why, keys: why.keys ?? personOf(this.tools, work.read) } }] : [];
+      return why ? [{ work, why: { ...why, keys: why.keys ?? personOf(this.tools.hmacs, work.read) } }] : [];
     });
     if (refused.length === 0) return;
     const now = await this.tools.clock.now();
@@ -131,20 +126,4 @@ export class SubmittedLeads {
       trace_id: span.context.traceId,
     });
   }
-}
-
-/** The person of a record that was read and refused for another reason. */
-function personOf({ hmacs }: Tools, read: ReadRecord): ContactKeys | undefined {
-  return 'submission' in read ? contactKeys(hmacs, read.submission.organization, read.submission.contact) : undefined;
-}
-
-/** Why the record is refused, or undefined where its lead is saved (now or before). */
-function refusalOf(read: ReadRecord, answer: Acceptance | undefined): Refused | undefined {
-  if (!('submission' in read)) return read;
-  const { source, externalRef } = read;
-  if (answer?.kind === 'conflict') {
-    return { class: 'conflict', code: 'idempotency_conflict', errors: [idReused], source, externalRef, eventId: answer.eventId };
-  }
-  if (answer?.kind === 'invalid') return { class: 'invalid', code: 'invalid_fields', errors: answer.errors, source, externalRef };
-  return undefined;
 }

@@ -3,6 +3,7 @@ import { Recovery1764420000000 } from './1764420000000-recovery.js';
 import { SearchLeads1764460800000 } from './1764460800000-search-leads.js';
 import { EraseAndCorrect1764460800003 } from './1764460800003-erase-and-correct.js';
 import { CountReceived1764547200001 } from './1764547200001-count-received.js';
+import { ReplayItems1764547200002 } from './1764547200002-replay-items.js';
 
 /** The tables of intake, in order. Run by `leadctl migrate` in intake's own schema. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   SearchLeads1764460800000,
   EraseAndCorrect1764460800003,
   CountReceived1764547200001,
+  ReplayItems1764547200002,
 ];
