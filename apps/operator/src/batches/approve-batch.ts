@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration, metrics, StatementFailed, type Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
-import { type BatchRow, changeState, lockBatch } from './batch-row.js';
+import { type BatchRow, changeState, eachPage, lockBatch, organizationOf } from './batch-row.js';
 import { checkValidMs, takenByOthers } from './check-batch.js';
 import { next } from './machine/batch-state.js';
 import { canarySize } from './machine/send-schedule.js';
@@ -76,10 +76,18 @@ interface ToApprove {
   approver: Approver;
 }
 
-const openSql = `
+const open = {
+  name: 'operator.open_batch_items',
+  text: `
 UPDATE replay_item SET state = 'open', detail = NULL
-WHERE batch_id = $1 AND state = 'listed' AND verdict = 'eligible' AND position > $2 AND position <= $3`;
-const skipSql = "UPDATE replay_item SET state = 'skipped', closed_at = clock_now() WHERE batch_id = $1 AND state = 'listed'";
+WHERE batch_id = $1 AND state = 'listed' AND verdict = 'eligible' AND position > $2 AND position <= $3`,
+};
+const skip = {
+  name: 'operator.skip_batch_items',
+  text: `
+UPDATE replay_item SET state = 'skipped', closed_at = clock_now()
+WHERE batch_id = $1 AND state = 'listed' AND position > $2 AND position <= $3`,
+};
 const canarySql = `
 UPDATE replay_item SET canary = true WHERE batch_id = $1 AND position IN (
   SELECT position FROM replay_item WHERE batch_id = $1 AND state = 'open' ORDER BY position LIMIT $2)`;
@@ -92,9 +100,6 @@ UPDATE replay_batch SET approver = $2, approved_by = $3, policy = $4, canary_siz
   not_after = clock_now() + new_deadline_ms * interval '1 millisecond', deadline_at = clock_now() + new_deadline_ms * interval '1 millisecond'
 WHERE batch_id = $1 RETURNING approval_expires_at, deadline_at`;
 
-/** Items that are opened by one statement. */
-const openPage = 5_000;
-
 async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approver }: ToApprove): Promise<ApprovedBatch> {
   const { person, caller } = approver;
   const batchId = batch.batch_id;
@@ -103,9 +108,8 @@ async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approv
   refuse(tools, { batch, request, approver }, eligible);
   const other = await takenByOthers(tx, batchId);
   if (other !== undefined) throw batchRefusals.otherBatch(other.batch_id, other.count);
-  for (let after = 0; after < last; after += openPage)
-    await tx.sql('operator.open_batch_items', openSql, [batchId, after, after + openPage]);
-  await tx.sql('operator.skip_batch_items', skipSql, [batchId]);
+  await eachPage(tx, open, { batchId, last });
+  if (eligible < items) await eachPage(tx, skip, { batchId, last });
   const canary = Math.min(eligible, batch.canary_wanted ?? canarySize(eligible));
   await tx.sql('operator.choose_canary', canarySql, [batchId, canary]);
   await changeState(tx, batch, { event: 'approve' });
@@ -113,7 +117,7 @@ async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approv
   const [times] = await tx.sql<{ approval_expires_at: Date; deadline_at: Date }>('operator.approve_batch', approveSql, values);
   const expires_at = times?.approval_expires_at.toISOString() ?? '';
   const subject = { batch_id: batchId, hash: batch.hash, policy: request.policy, items: eligible, expires_at };
-  await audit(tx, { ...actor(person), ...(caller && { caller }), action: 'batch.approve', subject });
+  await audit(tx, { ...actor(person), ...(caller && { caller }), action: 'batch.approve', organization: organizationOf(batch), subject });
   return {
     batch_id: batchId,
     state: 'approved',

@@ -8,6 +8,7 @@ import { type Approval, approveRequest } from './approve-items.js';
 import { BatchDesk } from './batch-desk.js';
 import { batchStatesRequest, batchStatesRoute } from './batch-states.js';
 import { BatchesController } from './batches.controller.js';
+import { keepCounts } from './count-items.js';
 import { expireBatches } from './expire-batches.js';
 import { listItems, readReport } from './read-batches.js';
 import { isRefused } from './refusals.js';
@@ -24,14 +25,14 @@ export function batchArea(given: AreaTools): Area {
     controllers: [BatchesController],
     providers: [{ provide: BatchDesk, useValue: desk }],
     serve: (server) => serveBatches(server, desk, tools),
-    steps: { 'late batches': () => expireBatches(tools.db) },
+    steps: { 'late batches': () => expireBatches(tools.db), 'counts of batches': () => keepCounts(tools.db) },
     start: () => runner.start(),
     stop: () => runner.stop(),
   };
 }
 
 /** Owners that were given no client own nothing that can be replayed. */
-function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools {
+export function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools {
   const owning = [...clients].filter(([name]) => owners.has(name));
   const intake = clients.get('intake');
   return {
@@ -57,7 +58,7 @@ function serveBatches(server: InternalServer, desk: BatchDesk, { db }: BatchTool
   const people = { callers: ['leadctl'] };
   server.route(
     '/internal/v1/batches:state',
-    { callers: ['crm-writer', 'notifier', 'leadctl'], body: batchStatesRequest },
+    { callers: ['intake', 'crm-writer', 'notifier', 'leadctl'], body: batchStatesRequest },
     batchStatesRoute(db),
   );
   server.route('/internal/v1/items:approve', { ...people, body: approveRequest }, (body, { caller }) =>

@@ -64,6 +64,11 @@ function mayReadBatch({ organizations }: Pick<Person, 'organizations'>, batch: P
   return organizations === '*' || batch.organizations.every((one) => organizations.includes(one));
 }
 
+/** For the audit: whose leads a batch is about, where all are of one organization. */
+export function organizationOf({ organizations }: Pick<BatchRow, 'organizations'>): string | null {
+  return organizations.length === 1 ? organizations[0] || null : null;
+}
+
 /** The batch under a lock that its runner waits for. Throws the refusal 404 where there is none that the person may see. */
 export async function lockBatch(tx: Tx, batchId: string, person?: Person): Promise<BatchRow> {
   const [batch] = await tx.sql<BatchRow>('operator.lock_batch', lockSql, [batchId]);
@@ -138,4 +143,26 @@ export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, det
   await tx.sql('operator.change_batch', changeSql, values);
   await leaveItems(tx, batch.batch_id, { state, why });
   return state;
+}
+
+/** Items that one statement changes: it ends well within its time. */
+const itemsPage = 5_000;
+
+/**
+ * Runs a statement over all items of a batch, a page of positions at a time: $1 is the batch, $2 and $3 the positions that the page begins
+ * behind and ends with.
+ */
+export async function eachPage(
+  tx: Sql,
+  { name, text }: { name: string; text: string },
+  { batchId, last }: { batchId: string; last: number },
+): Promise<void> {
+  for (let after = 0; after < last; after += itemsPage) await tx.sql(name, text, [batchId, after, after + itemsPage]);
+}
+
+const lastSql = 'SELECT coalesce(max(position), 0) AS last FROM replay_item WHERE batch_id = $1';
+
+/** Position of the last item; 0 where there is none. */
+export async function lastPosition(db: Sql, batchId: string): Promise<number> {
+  return (await db.sql<{ last: number }>('operator.last_position', lastSql, [batchId]))[0]?.last ?? 0;
 }

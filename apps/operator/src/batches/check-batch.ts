@@ -7,7 +7,7 @@ import { correctionRefusals } from '../corrections/tools.js';
 import type { OwningService } from '../dead-letters/letter.js';
 import { missingFromSite, replayTopicOf } from '../dead-letters/sources.js';
 import type { Person } from '../people/person.js';
-import { type BatchRow, changeState, lockBatch, readBatchRow } from './batch-row.js';
+import { type BatchRow, changeState, lockBatch, organizationOf, readBatchRow } from './batch-row.js';
 import { factsOf } from './facts.js';
 import { heldDestinations } from './held-destinations.js';
 import { type Found, LookupBudget, lookUpDoubtful } from './look-up.js';
@@ -100,7 +100,8 @@ export async function checkBatch(tools: BatchTools, batchId: string, person: Per
     // Edited meanwhile: what was judged is another list.
     if (now.hash !== batch.hash) throw batchRefusals.staleHash(now.hash);
     await changeState(tx, now, { event: 'check' });
-    await audit(tx, { ...actor(person), action: 'batch.check', subject: { batch_id: batchId, hash: batch.hash, verdicts } });
+    const subject = { batch_id: batchId, hash: batch.hash, verdicts };
+    await audit(tx, { ...actor(person), action: 'batch.check', organization: organizationOf(now), subject });
   });
   logger.info({ batch_id: batchId, count: verdicts.eligible ?? 0, rows: batch.items }, 'Replay batch checked');
   const { made, leftOut } = budget;

@@ -4,7 +4,7 @@ import type { Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
 import { batchHash, type HashedItem } from './batch-hash.js';
-import { type BatchRow, capsOf, changeState, lockBatch } from './batch-row.js';
+import { type BatchRow, capsOf, changeState, eachPage, lastPosition, lockBatch, organizationOf } from './batch-row.js';
 import type { EditRequest } from './filter.js';
 import type { BatchState } from './machine/batch-state.js';
 import { batchRefusals } from './refusals.js';
@@ -46,6 +46,7 @@ export async function commandBatch(
       ...actor(person),
       ...(caller && { caller }),
       action: `batch.${command}`,
+      organization: organizationOf(batch),
       subject: { batch_id: batchId, reason, was: batch.state },
     });
     return changed;
@@ -73,8 +74,12 @@ UPDATE replay_batch SET rate_per_s = $2, concurrency = $3, max_duration_ms = $4,
   not_after = NULL, deadline_at = NULL, canary_size = 0
 WHERE batch_id = $1`;
 /** Nothing of it has been sent yet; what was reserved is free again. */
-const relistSql = `
-UPDATE replay_item SET state = 'listed', canary = false, closed_at = NULL, verdict = NULL, detail = NULL WHERE batch_id = $1`;
+const relist = {
+  name: 'operator.relist_items',
+  text: `
+UPDATE replay_item SET state = 'listed', canary = false, closed_at = NULL, verdict = NULL, detail = NULL
+WHERE batch_id = $1 AND position > $2 AND position <= $3 AND (state <> 'listed' OR verdict IS NOT NULL)`,
+};
 const excludeSql = 'DELETE FROM replay_item WHERE batch_id = $1 AND event_id = ANY ($2::uuid[])';
 const hashedSql = 'SELECT event_id, destination, mapping_version, request_hash, generation FROM replay_item WHERE batch_id = $1';
 
@@ -86,12 +91,12 @@ export async function editBatch({ db }: BatchTools, request: EditRequest, { batc
   return db.transaction(async (tx) => {
     const batch = await lockBatch(tx, batchId, person);
     const state = await changeState(tx, batch, { event: 'edit' });
-    await tx.sql('operator.relist_items', relistSql, [batchId]);
+    await eachPage(tx, relist, { batchId, last: await lastPosition(tx, batchId) });
     if (request.exclude_event_ids) await tx.sql('operator.exclude_items', excludeSql, [batchId, request.exclude_event_ids]);
     const edited = await writeEdit(tx, batch, { request, editor: person.subject });
     const { exclude_event_ids, ...caps } = request;
     const subject = { batch_id: batchId, ...caps, excluded: exclude_event_ids?.length ?? 0, was: batch.state, hash: edited.hash };
-    await audit(tx, { ...actor(person), action: 'batch.edit', subject });
+    await audit(tx, { ...actor(person), action: 'batch.edit', organization: organizationOf(batch), subject });
     return { batch_id: batchId, state, ...edited };
   });
 }

@@ -3,7 +3,9 @@ import { longestDeadlineMs } from '#contracts';
 import { reasonText } from '#delivery';
 import { duration, type Sql } from '#runtime';
 import type { OwningService } from '../dead-letters/letter.js';
-import { inOrganizations, organizationsValue, type Person } from '../people/person.js';
+import { absences, addReader, Conditions } from '../dead-letters/letter-filter.js';
+import { statementName } from '../dead-letters/statement-name.js';
+import type { Person } from '../people/person.js';
 
 const shortText = z.string().min(1).max(512);
 const time = z.iso.datetime({ offset: true });
@@ -14,6 +16,11 @@ export const filterSchema = z
     destination: shortText.optional(),
     class: z.string().min(1).max(64).optional(),
     code: shortText.optional(),
+    /** Only what has no provider code. */
+    no_code: z.literal(true).optional(),
+    /** Of the schema the record was written with; the registry's id. */
+    schema_id: z.number().int().min(0).max(2_147_483_647).optional(),
+    no_schema_id: z.literal(true).optional(),
     organization: shortText.optional(),
     source: shortText.optional(),
     form: shortText.optional(),
@@ -101,43 +108,36 @@ export interface Chosen {
   deadline_at: Date | null;
 }
 
+const equal = ['destination', 'class', 'code', 'schema_id', 'organization', 'source', 'form'] as const;
+const windows = [
+  ['submitted_from', 'submitted_at >='],
+  ['submitted_to', 'submitted_at <'],
+  ['dead_from', 'dead_at >='],
+  ['dead_to', 'dead_at <'],
+] as const;
+
+function conditionsOf(filter: Filter, person: Person): Conditions {
+  const conditions = new Conditions().add("state = 'open' AND event_id IS NOT NULL AND destination IS NOT NULL");
+  for (const column of equal) if (filter[column] !== undefined) conditions.add(`${column} = ?`, filter[column]);
+  for (const [absence, column] of absences) if (filter[absence] !== undefined) conditions.add(`${column} IS NULL`);
+  for (const [name, within] of windows) if (filter[name] !== undefined) conditions.add(`${within} ?::timestamptz`, filter[name]);
+  if (filter.event_ids !== undefined) conditions.add('event_id = ANY (?::uuid[])', filter.event_ids);
+  return addReader(conditions, person);
+}
+
 /**
- * Oldest submission first; of a delivery with several open letters the newest counts. Those with an open item come last. Only narrow columns
- * are read: there may be a hundred thousand open letters after a bad night.
+ * The first `max` dead letters of a filter that the person may see. Oldest submission first; of a delivery with several open letters the newest
+ * counts. Those with an open item come last. Only narrow columns are read: there may be a hundred thousand open letters after a bad night.
  */
-const sql = `
+export function choose(db: Sql, filter: Filter, { max, person }: { max: number; person: Person }): Promise<Chosen[]> {
+  const conditions = conditionsOf(filter, person);
+  const text = `
 SELECT dead_letter_id, event_id, destination, service, organization, class, deadline_at FROM (
   SELECT DISTINCT ON (l.event_id, l.destination) l.dead_letter_id, l.event_id, l.destination, l.service, l.organization, l.class, l.deadline_at,
     l.submitted_at, EXISTS (
       SELECT FROM replay_item i WHERE i.event_id = l.event_id AND i.destination = l.destination AND i.state = 'open') AS has_open_item
-  FROM dead_letter l
-  WHERE l.state = 'open' AND l.event_id IS NOT NULL AND l.destination IS NOT NULL
-    AND ($1::text IS NULL OR l.destination = $1) AND ($2::text IS NULL OR l.class = $2) AND ($3::uuid[] IS NULL OR l.event_id = ANY ($3))
-    AND ($4::text IS NULL OR l.code = $4) AND ($5::text IS NULL OR l.organization = $5) AND ($6::text IS NULL OR l.source = $6)
-    AND ($7::text IS NULL OR l.form = $7)
-    AND ($8::timestamptz IS NULL OR l.submitted_at >= $8) AND ($9::timestamptz IS NULL OR l.submitted_at < $9)
-    AND ($10::timestamptz IS NULL OR l.dead_at >= $10) AND ($11::timestamptz IS NULL OR l.dead_at < $11)
-    AND ${inOrganizations('l.organization', 12)}
+  FROM dead_letter l WHERE ${conditions.sql}
   ORDER BY l.event_id, l.destination, l.dead_at DESC
-) newest ORDER BY has_open_item, submitted_at NULLS LAST, dead_letter_id LIMIT $13`;
-
-/** The first `max` dead letters of a filter that the person may see. */
-export function choose(db: Sql, filter: Filter, { max, person }: { max: number; person: Person }): Promise<Chosen[]> {
-  const {
-    destination,
-    class: failure,
-    event_ids,
-    code,
-    organization,
-    source,
-    form,
-    submitted_from,
-    submitted_to,
-    dead_from,
-    dead_to,
-  } = filter;
-  const equal = [destination, failure, event_ids, code, organization, source, form];
-  const windows = [submitted_from, submitted_to, dead_from, dead_to];
-  const values = [...equal, ...windows].map((value) => value ?? null);
-  return db.sql<Chosen>('operator.choose_letters', sql, [...values, organizationsValue(person), max]);
+) newest ORDER BY has_open_item, submitted_at NULLS LAST, dead_letter_id LIMIT ${conditions.value(max)}`;
+  return db.sql<Chosen>(statementName('choose_letters', text), text, conditions.values);
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Sql } from '#runtime';
 import { organizationsValue, type Person } from '../people/person.js';
 import { type BatchRow, batchColumns, readBatchRow } from './batch-row.js';
+import { type Counted, countItems } from './count-items.js';
 import { batchStates } from './machine/batch-state.js';
 
 export const batchesRequest = z.strictObject({
@@ -26,7 +27,10 @@ export const batchReport = z.object({
   state: z.enum(batchStates),
   hash: z.string(),
   author: z.string(),
-  edited_by: z.string().nullable().describe('Who changed it last, and approves it no more than its author does; null: nobody since the draft.'),
+  edited_by: z
+    .string()
+    .nullable()
+    .describe('Who changed it last, and approves it no more than its author does; null: nobody since the draft.'),
   approver: z.string().nullable(),
   /** The door that the approval came through. */
   approved_by: z.string().nullable(),
@@ -105,38 +109,6 @@ export const batchItem = z.object({
 });
 export type BatchItem = z.infer<typeof batchItem>;
 
-interface Counted {
-  batch_id: string;
-  items: number;
-  eligible: number;
-  approved: number;
-  sent: number;
-  succeeded: number;
-  failed: number;
-  uncertain: number;
-  ended: number;
-  stopped: number;
-  not_applied: number;
-  skipped: number;
-  open: number;
-  canary_ended: number;
-  canary_verified: number;
-  recent: number;
-  verdicts: Record<string, number> | null;
-}
-
-const is = (state: string): string => `count(*) FILTER (WHERE i.state = '${state}')::int AS ${state}`;
-const countSql = `
-SELECT i.batch_id, count(*)::int AS items, count(*) FILTER (WHERE i.verdict = 'eligible')::int AS eligible,
-  count(*) FILTER (WHERE i.verdict = 'eligible' AND i.state NOT IN ('listed', 'skipped'))::int AS approved,
-  count(i.sent_at)::int AS sent, ${['succeeded', 'failed', 'uncertain', 'ended', 'stopped', 'not_applied', 'skipped', 'open'].map(is).join(', ')},
-  count(*) FILTER (WHERE i.canary AND i.closed_at IS NOT NULL)::int AS canary_ended,
-  count(*) FILTER (WHERE i.canary AND i.found = 'one')::int AS canary_verified,
-  count(*) FILTER (WHERE i.sent_at > clock_now() - interval '10 seconds')::int AS recent,
-  (SELECT json_object_agg(v.verdict, v.count) FROM (
-    SELECT verdict, count(*)::int AS count FROM replay_item WHERE batch_id = i.batch_id AND verdict IS NOT NULL GROUP BY verdict) v) AS verdicts
-FROM replay_item i WHERE i.batch_id = ANY ($1::uuid[]) GROUP BY i.batch_id`;
-
 /** Newest first. Organizations of a batch whose items belong to none are the empty text, which nobody but those who see all may read. */
 const listSql = `
 SELECT ${batchColumns} FROM replay_batch b
@@ -163,16 +135,17 @@ export async function readReport(db: Sql, batchId: string, person: Person): Prom
 
 async function withCounts(db: Sql, rows: readonly BatchRow[]): Promise<BatchReport[]> {
   if (rows.length === 0) return [];
-  const counted = await db.sql<Counted>('operator.count_items', countSql, [rows.map(({ batch_id }) => batch_id)]);
-  const byBatch = new Map(counted.map((row) => [row.batch_id, row]));
-  return rows.map((row) => toReport(row, byBatch.get(row.batch_id)));
+  const counted = await countItems(
+    db,
+    rows.map(({ batch_id }) => batch_id),
+  );
+  return rows.map((row) => toReport(row, counted.get(row.batch_id) as Counted));
 }
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null;
 const recentS = 10;
 
-function toReport(row: BatchRow, counted: Counted | undefined): BatchReport {
-  const { batch_id: _, canary_ended = 0, canary_verified = 0, recent = 0, verdicts, ...counts } = counted ?? noItems;
+function toReport(row: BatchRow, { canary_ended, canary_verified, recent, verdicts, ...counts }: Counted): BatchReport {
   const ended = counts.approved - counts.open;
   return {
     batch_id: row.batch_id,
@@ -193,7 +166,7 @@ function toReport(row: BatchRow, counted: Counted | undefined): BatchReport {
       new_deadline_ms: Number(row.new_deadline_ms),
     },
     counts,
-    verdicts: verdicts ?? {},
+    verdicts,
     canary: {
       size: row.canary_size,
       ended: canary_ended,
@@ -218,26 +191,6 @@ function toReport(row: BatchRow, counted: Counted | undefined): BatchReport {
     progress: counts.approved === 0 ? 0 : ended / counts.approved,
   };
 }
-
-const noItems: Counted = {
-  batch_id: '',
-  items: 0,
-  eligible: 0,
-  approved: 0,
-  sent: 0,
-  succeeded: 0,
-  failed: 0,
-  uncertain: 0,
-  ended: 0,
-  stopped: 0,
-  not_applied: 0,
-  skipped: 0,
-  open: 0,
-  canary_ended: 0,
-  canary_verified: 0,
-  recent: 0,
-  verdicts: null,
-};
 
 type ItemRow = Omit<BatchItem, 'sent_at' | 'original_deadline_at' | 'closed_at'> & {
   sent_at: Date | null;

@@ -6,6 +6,7 @@ import { Subjects1764460800003 } from './1764460800003-subjects.js';
 import { Reveals1764460800004 } from './1764460800004-reveals.js';
 import { Live1764460800005 } from './1764460800005-live.js';
 import { LetterKinds1764460800010 } from './1764460800010-letter-kinds.js';
+import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   Reveals1764460800004,
   Live1764460800005,
   LetterKinds1764460800010,
+  ReplayAtSize1764460800012,
 ];

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DestinationsAnswer } from '#delivery';
 import { audit } from '../../audit/audit.js';
-import { type BatchRow, type Change, leaveItems } from '../batch-row.js';
+import { type BatchRow, type Change, leaveItems, organizationOf } from '../batch-row.js';
 import { hasExpired } from '../command-batch.js';
 import { destinationsOf, isHeld } from '../held-destinations.js';
 import { hasEnded } from '../machine/batch-state.js';
@@ -209,7 +209,8 @@ export class BatchRun {
       const after = await step(tx, { batchId, runner, from: batch.state }, { by: 'runner', ...change });
       const { event, why, detail } = change;
       const subject = { batch_id: batchId, why, detail };
-      if (after !== undefined) await audit(tx, { caller: 'runner', person: 'runner', action: `batch.${event}`, subject });
+      const entry = { caller: 'runner', person: 'runner', action: `batch.${event}`, organization: organizationOf(batch), subject };
+      if (after !== undefined) await audit(tx, entry);
       return after;
     });
     if (state === undefined) return 'go_on';
@@ -233,6 +234,7 @@ export class BatchRun {
 }
 
 interface Left {
+  /** No more than {@link mostCounted}. */
   unsent: number;
   outstanding: number;
   /** Of the canary, sent or not. */
@@ -243,9 +245,15 @@ interface Left {
 const nothingLeft: Left = { unsent: 0, outstanding: 0, canary: 0, canary_unsent: 0 };
 
 const destinationsSql = `SELECT DISTINCT destination FROM replay_item WHERE batch_id = $1 AND verdict = 'eligible'`;
+/** More are not sent between two looks. */
+const mostCounted = 5_000;
+/** Each part by an index of what is open alone, whatever the batch has: it is asked five times a second. */
 const leftSql = `
-SELECT count(*) FILTER (WHERE sent_at IS NULL)::int AS unsent, count(sent_at)::int AS outstanding, count(*) FILTER (WHERE canary)::int AS canary,
-  count(*) FILTER (WHERE canary AND sent_at IS NULL)::int AS canary_unsent
-FROM replay_item WHERE batch_id = $1 AND state = 'open'`;
+SELECT (SELECT count(*)::int FROM (
+    SELECT FROM replay_item WHERE batch_id = $1 AND state = 'open' AND sent_at IS NULL LIMIT ${mostCounted}) counted) AS unsent,
+  (SELECT count(*)::int FROM replay_item WHERE batch_id = $1 AND state = 'open' AND sent_at IS NOT NULL) AS outstanding,
+  canary, canary_unsent
+FROM (SELECT count(*)::int AS canary, count(*) FILTER (WHERE sent_at IS NULL)::int AS canary_unsent
+  FROM replay_item WHERE batch_id = $1 AND canary AND state = 'open') canaries`;
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> => delay(ms, undefined, { signal }).catch(() => undefined);

@@ -11,8 +11,8 @@ UPDATE replay_batch SET lease_owner = $1, lease_until = clock_now() + interval '
 WHERE batch_id IN (
   SELECT batch_id FROM replay_batch b
   WHERE (b.state IN ('approved', 'canary', 'running') OR (b.state IN ('paused', 'stopped', 'expired')
-      AND EXISTS (SELECT FROM replay_item i
-        WHERE i.batch_id = b.batch_id AND i.state = 'open' AND (i.sent_at IS NOT NULL OR b.state <> 'paused'))))
+      AND (EXISTS (SELECT FROM replay_item i WHERE i.batch_id = b.batch_id AND i.state = 'open' AND i.sent_at IS NOT NULL)
+        OR (b.state <> 'paused' AND EXISTS (SELECT FROM replay_item i WHERE i.batch_id = b.batch_id AND i.state = 'open' AND i.sent_at IS NULL)))))
     AND (b.lease_until IS NULL OR b.lease_until < clock_now())
   ORDER BY b.approved_at LIMIT 20 FOR UPDATE SKIP LOCKED)
 RETURNING batch_id`;

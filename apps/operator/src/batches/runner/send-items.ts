@@ -23,11 +23,14 @@ interface UnsentItem {
   event: Buffer | null;
 }
 
-const unsentSql = `
+/** The canary is over before anything else is sent: neither of the two sorts what is left. */
+const unsentSql = (condition: string): string => `
 SELECT i.item_id, i.event_id, i.destination, i.service, i.operation_keys, d.traceparent, d.tracestate, d.origin_topic, d.origin_partition,
   d.origin_offset, d.record_key, d.event
 FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
-WHERE i.batch_id = $1 AND i.state = 'open' AND i.sent_at IS NULL AND (i.canary OR NOT $2) ORDER BY i.canary DESC, i.position LIMIT $3`;
+WHERE i.batch_id = $1 AND i.state = 'open' AND i.sent_at IS NULL${condition} ORDER BY i.position LIMIT $2`;
+const unsent = { name: 'operator.unsent_items', text: unsentSql('') };
+const unsentCanary = { name: 'operator.unsent_canary', text: unsentSql(' AND i.canary') };
 
 const markSql = `
 UPDATE replay_item SET sent_at = clock_now(), checked_at = clock_now()
@@ -54,11 +57,8 @@ const sendPage = 200;
  */
 export async function sendItems(options: SendOptions, batch: BatchRow, most: number): Promise<number | undefined> {
   const { db, privateKey, relayWake, runner } = options;
-  const rows = await db.sql<UnsentItem>('operator.unsent_items', unsentSql, [
-    batch.batch_id,
-    batch.state === 'canary',
-    Math.min(most, sendPage),
-  ]);
+  const { name, text } = batch.state === 'canary' ? unsentCanary : unsent;
+  const rows = await db.sql<UnsentItem>(name, text, [batch.batch_id, Math.min(most, sendPage)]);
   const gone = rows.filter(({ event }) => event === null);
   const records = await Promise.all(
     rows
