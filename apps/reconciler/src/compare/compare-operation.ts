@@ -12,6 +12,8 @@ export interface Seen {
   /** The last one that was right. */
   status?: string;
   owned: boolean;
+  /** When that was read, by the clock that records our writes; epoch milliseconds. */
+  atMs: number;
 }
 
 /** One operation of a lead, and what the destination has of it. */
@@ -25,6 +27,8 @@ export interface Sides {
   /** The records have no fields: the destination only said that they are there. */
   presenceOnly?: boolean;
   seen?: Seen;
+  /** When the records were read. */
+  readAtMs: number;
 }
 
 export interface Compared {
@@ -77,18 +81,31 @@ function contentOf(sides: Sides, ours: FoundRecord, rules: Rules): Finding[] {
   const { item, operation, expected, seen, presenceOnly } = sides;
   const findings: Finding[] = [];
   const base = { ...about(item, operation), class: 'content_conflict' as const, ref: ours.ref };
-  if (isOlder(ours.version, seen?.version)) {
-    const evidence = { version: ours.version ?? '', seen_version: seen?.version ?? '' };
-    findings.push({ ...base, aspect: 'version', evidence });
-  }
   if (ours.status !== undefined && !mayBe(ours.status, seen?.status, rules.transitions)) {
     const evidence = { status: ours.status, ...(seen?.status !== undefined && { seen_status: seen.status }) };
     findings.push({ ...base, aspect: 'status', evidence });
   }
-  if (expected === undefined || presenceOnly) return findings;
-  const newer = operation.kind === 'contact' ? item.newer_fields : [];
-  const differing = differingFields({ expected: expected.fields, found: ours.fields, truth: rules.fields, newer });
-  return [...findings, ...valueFindings(base, differing, { ours, changed: changedByOthers(sides, ours) })];
+  if (expected !== undefined && !presenceOnly) {
+    const newer = operation.kind === 'contact' ? item.newer_fields : [];
+    const differing = differingFields({ expected: expected.fields, found: ours.fields, truth: rules.fields, newer });
+    findings.push(...valueFindings(base, differing, { ours, changed: changedByOthers(sides, ours) }));
+  }
+  if (findings.length === 0 && isUnexplained(sides, ours, rules)) {
+    const evidence = { version: ours.version ?? '', seen_version: seen?.version ?? '' };
+    findings.push({ ...base, aspect: 'version', evidence });
+  }
+  return findings;
+}
+
+/**
+ * Its version is older than one that was seen, as after a restored backup; or it was written with our credentials since, although we have
+ * written nothing.
+ */
+function isUnexplained(sides: Sides, { version, changedBy }: FoundRecord, { maxExecutionMs, searchLagMs }: Rules): boolean {
+  const { seen } = sides;
+  if (version === undefined || seen?.version === undefined || version === seen.version) return false;
+  if (isOlder(version, seen.version)) return true;
+  return changedBy === 'us' && lastWriteMs(sides) + maxExecutionMs + searchLagMs < seen.atMs;
 }
 
 type Base = Pick<Finding, 'class' | 'kind' | 'eventId' | 'ref' | 'atMs'>;
@@ -113,12 +130,16 @@ function valueFindings(
 }
 
 /** True: somebody else wrote it after we did. Undefined: the destination does not tell. */
-function changedByOthers({ item, operation }: Sides, { changedBy, changedAt }: FoundRecord): boolean | undefined {
+function changedByOthers(sides: Sides, { changedBy, changedAt }: FoundRecord): boolean | undefined {
   if (changedBy !== undefined) return changedBy === 'other';
   if (changedAt === undefined) return undefined;
+  return Date.parse(changedAt) > lastWriteMs(sides) + clockDifferenceMs;
+}
+
+/** When we recorded our last write of the record: a person's by any of their leads. */
+function lastWriteMs({ item, operation }: Pick<Sides, 'item' | 'operation'>): number {
   const writes = [operation.recorded_at, ...(operation.kind === 'contact' ? [item.contact_written_at] : [])];
-  const lastMs = Math.max(...writes.map((at) => (at === undefined ? 0 : Date.parse(at))));
-  return Date.parse(changedAt) > lastMs + clockDifferenceMs;
+  return Math.max(...writes.map((at) => (at === undefined ? 0 : Date.parse(at))));
 }
 
 /** Versions that are numbers only grow; others have no order. */
@@ -148,11 +169,15 @@ function relationship({ item, operation }: Sides, aspect: Finding['aspect'], evi
   return { ...about(item, operation), class: 'relationship', aspect, ref: operation.ref, evidence };
 }
 
-function remembered({ seen }: Sides, ours: FoundRecord, { transitions }: Rules): Seen {
-  const statusCounts = ours.status !== undefined && mayBe(ours.status, seen?.status, transitions);
+/** A version that nothing explains is not remembered, so that it is found again until a person has said what is right. */
+function remembered(sides: Sides, ours: FoundRecord, rules: Rules): Seen {
+  const { seen, readAtMs } = sides;
+  const statusCounts = ours.status !== undefined && mayBe(ours.status, seen?.status, rules.transitions);
+  const isVersionKept = seen !== undefined && isUnexplained(sides, ours, rules);
   return {
     ref: ours.ref,
-    version: isOlder(ours.version, seen?.version) ? seen?.version : ours.version,
+    version: isVersionKept ? seen.version : ours.version,
+    atMs: isVersionKept ? seen.atMs : readAtMs,
     status: statusCounts ? ours.status : seen?.status,
     owned: (seen?.owned ?? false) || !isEmpty(ours.links?.owner),
   };

@@ -20,11 +20,12 @@ export type AbsenceVerdict = { kind: 'hidden' | 'unconfirmed' } | { kind: 'findi
  */
 export function judgeAbsence({ item, operation, seen, missedSinceMs }: Absence, rules: Rules, nowMs: number): AbsenceVerdict {
   const { searchLagMs, maxExecutionMs } = rules;
-  if (nowMs < Date.parse(operation.recorded_at) + maxExecutionMs + searchLagMs) return { kind: 'hidden' };
   const base = { ...about(item, operation), ref: operation.ref, repair: 'create' as const };
-  const wasSeen = operation.seen_there || (seen !== undefined && (operation.ref === undefined || seen.ref === operation.ref));
   const evidence = { recorded_at: operation.recorded_at, generation: operation.generation };
+  // What was shown once is hidden by no lag.
+  const wasSeen = operation.seen_there || (seen !== undefined && seen.ref === operation.ref);
   if (wasSeen) return { kind: 'finding', finding: { ...base, class: 'deleted', evidence } };
+  if (nowMs < Date.parse(operation.recorded_at) + maxExecutionMs + searchLagMs) return { kind: 'hidden' };
   if (missedSinceMs === undefined || nowMs < missedSinceMs + searchLagMs) return { kind: 'unconfirmed' };
   const missedSince = new Date(missedSinceMs).toISOString();
   return { kind: 'finding', finding: { ...base, class: 'missing', evidence: { ...evidence, missed_since: missedSince } } };

@@ -43,8 +43,9 @@ interface Read {
 export async function comparePage({ tools, reader, destination }: PageOptions, items: readonly WindowItem[]): Promise<PageResult> {
   const { db, site, sources } = tools;
   const leads = await loadLeads(tools, items);
-  const read = await readRecords(reader, leads);
+  // Before anything is read there: what is written meanwhile is newer than what was seen.
   const nowMs = await databaseNowMs(db);
+  const read = await readRecords(reader, leads);
   const eventIds = leads.map(({ item }) => item.event_id);
   const knownLooks = await readLooks(db, destination, eventIds);
   const seen = await readSeen(
@@ -141,12 +142,15 @@ function judge(read: readonly Read[], context: JudgeContext): Pick<PageResult, '
   return result;
 }
 
-function sidesOf({ lead: { item, event, payload }, operation, records, presenceOnly }: Read, { tools, destination }: JudgeContext): Sides {
+function sidesOf(
+  { lead: { item, event, payload }, operation, records, presenceOnly }: Read,
+  { tools, destination, nowMs }: JudgeContext,
+): Sides {
   const connector = tools.connectors.get(destination);
   const refs = Object.fromEntries(item.operations.flatMap(({ kind, ref }) => (ref === undefined ? [] : [[kind, ref]])));
   const expected =
     payload && operation.state === 'succeeded' ? connector?.expected?.({ kind: operation.kind, event, payload, refs }) : undefined;
-  return { item, operation, expected, records, presenceOnly };
+  return { item, operation, expected, records, presenceOnly, readAtMs: nowMs };
 }
 
 async function untold(

@@ -14,6 +14,7 @@ interface SeenRow extends RecordName {
   version: string | null;
   status: string | null;
   owned: boolean;
+  at_ms: number;
 }
 
 const nameColumns: readonly Column<RecordName>[] = [
@@ -22,7 +23,7 @@ const nameColumns: readonly Column<RecordName>[] = [
 ];
 
 const seenSql = `
-SELECT s.kind, s.key, s.ref, s.version, s.status, s.owned FROM ${unnestColumns('i', nameColumns, 2)}
+SELECT s.kind, s.key, s.ref, s.version, s.status, s.owned, (extract(epoch FROM s.seen_at) * 1000)::float8 AS at_ms FROM ${unnestColumns('i', nameColumns, 2)}
   JOIN seen s ON s.destination = $1 AND s.kind = i.kind AND s.key = i.key`;
 
 /** What earlier comparisons saw of these records, by name. */
@@ -32,7 +33,7 @@ export async function readSeen(db: Sql, destination: string, names: readonly Rec
   return new Map(
     rows.map((row) => [
       nameOf(row),
-      { ref: row.ref, version: row.version ?? undefined, status: row.status ?? undefined, owned: row.owned },
+      { ref: row.ref, version: row.version ?? undefined, status: row.status ?? undefined, owned: row.owned, atMs: row.at_ms },
     ]),
   );
 }
@@ -48,12 +49,13 @@ const saveColumns: readonly Column<SeenRecord>[] = [
   ['version', 'text', ({ seen }) => seen.version],
   ['status', 'text', ({ seen }) => seen.status],
   ['owned', 'bool', ({ seen }) => seen.owned],
+  ['seen_at', 'timestamptz', ({ seen }) => new Date(seen.atMs)],
 ];
 
 /** Written only where it says something new, or is about to be forgotten. */
 const saveSql = `
 INSERT INTO seen AS s (destination, kind, key, ref, version, status, owned, seen_at)
-SELECT $1, kind, key, ref, version, status, owned, clock_now() FROM ${unnestColumns('i', saveColumns, 2)} ORDER BY kind, key
+SELECT $1, kind, key, ref, version, status, owned, seen_at FROM ${unnestColumns('i', saveColumns, 2)} ORDER BY kind, key
 ON CONFLICT (destination, kind, key) DO UPDATE
 SET ref = excluded.ref, version = excluded.version, status = excluded.status, owned = excluded.owned, seen_at = excluded.seen_at
 WHERE (s.ref, s.version, s.status, s.owned) IS DISTINCT FROM (excluded.ref, excluded.version, excluded.status, excluded.owned)
