@@ -7,11 +7,13 @@ import type {
   PerformContext,
   PlannedDelivery,
   PlannedOperation,
+  RecordsRead,
   ResolvedDelivery,
   Target,
   Verification,
+  VerifiedTarget,
 } from '#delivery';
-import type { Connector } from '#destinations';
+import type { Connector, ReadAnswer } from '#destinations';
 import type { Codec, ConsumedRecord, OutboxRow } from '#messaging';
 import type { DestinationConfig, Site } from '#runtime';
 import { resolutionRow } from './resolution.js';
@@ -90,6 +92,12 @@ export class DestinationTarget implements Target<LeadAccepted> {
     return this.options.connector.lookup({ kind, ...context });
   }
 
+  /** Absent where the destination cannot be read. */
+  get read(): VerifiedTarget['read'] {
+    const { connector } = this.options;
+    return connector.readMany === undefined ? undefined : async (query) => withoutFields(await connector.readMany?.(query));
+  }
+
   canLookUp(kind: string): boolean {
     return this.options.connector.capabilities.lookup.includes(kind);
   }
@@ -97,6 +105,13 @@ export class DestinationTarget implements Target<LeadAccepted> {
   resolved(delivery: ResolvedDelivery<LeadAccepted>): OutboxRow[] {
     return [resolutionRow(delivery, { codec: this.options.codec, primary: this.options.config.primary })];
   }
+}
+
+/** What is in the records goes no further. */
+function withoutFields(answer: ReadAnswer | undefined): RecordsRead {
+  if (answer === undefined) return { ok: false, class: 'unknown', code: 'no_read' };
+  if (!answer.ok) return { ok: false, class: answer.class, code: answer.code };
+  return { ok: true, records: answer.records.map(({ ref, version, changedAt, changedBy }) => ({ ref, version, changedAt, changedBy })) };
 }
 
 /** The operations of one lead at a destination, under keys that never change. */

@@ -30,7 +30,8 @@ export function verifiedDestination(
   target: DestinationTarget,
   limits: Pick<VerifiedTarget, 'lookupTimeoutMs' | 'lookups'>,
 ): VerifiedTarget {
-  return { ...swept, ...limits, lookup: (operation, context) => target.lookup(operation, context) };
+  const { read } = target;
+  return { ...swept, ...limits, lookup: (operation, context) => target.lookup(operation, context), ...(read && { read }) };
 }
 
 /** What is announced of the end of a delivery whose destination the site file does not have any more. */

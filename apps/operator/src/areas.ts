@@ -13,6 +13,7 @@ import { leadsArea } from './leads/leads.controller.js';
 import { liveArea } from './live/live.controller.js';
 import { openApiArea } from './openapi/openapi.controller.js';
 import { overviewArea } from './overview/overview.controller.js';
+import { reconciliationArea } from './reconciliation/reconciliation-area.js';
 
 /** All of the operator's surface. */
 const open: readonly OpenArea[] = [
@@ -28,6 +29,7 @@ const open: readonly OpenArea[] = [
   consentArea,
   correctionsArea,
   erasuresArea,
+  reconciliationArea,
   liveArea,
 ];
 

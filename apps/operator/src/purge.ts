@@ -15,6 +15,16 @@ WITH gone AS (
 )
 SELECT dead_letter_id FROM gone`;
 
+/** What repaired something at a destination has no letter that it would go with. */
+const repairsSql = `
+DELETE FROM replay_item WHERE item_id IN (
+  SELECT item_id FROM replay_item WHERE dead_letter_id IS NULL AND told_as = state AND closed_at < clock_now() - interval '400 days' LIMIT 500)`;
+/** What was drafted and never approved. */
+const draftedSql = `
+DELETE FROM replay_item WHERE item_id IN (
+  SELECT i.item_id FROM replay_item i JOIN replay_batch b USING (batch_id)
+  WHERE i.dead_letter_id IS NULL AND i.state IN ('listed', 'skipped') AND b.ended_at < clock_now() - interval '400 days' LIMIT 500)`;
+
 const batchesSql = `
 DELETE FROM replay_batch WHERE batch_id IN (
   SELECT batch_id FROM replay_batch b WHERE state IN ('finished', 'stopped', 'expired')
@@ -27,6 +37,8 @@ DELETE FROM replay_batch WHERE batch_id IN (
  */
 export async function purge(db: Sql): Promise<number> {
   const letters = await db.sql('operator.purge_letters', lettersSql, []);
+  await db.sql('operator.purge_repairs', repairsSql, []);
+  await db.sql('operator.purge_drafted_repairs', draftedSql, []);
   await db.sql('operator.purge_batches', batchesSql, []);
   return letters.length;
 }

@@ -7,7 +7,7 @@ import { headers, type LeadAccepted } from '#contracts';
 import { type HistoryItem, type LookedUp, openReplayGate, type ReplayFacts, type ReplayGate, type ReplayItemState } from '#delivery';
 import { type Database, type DestinationConfig, InternalUnavailable } from '#runtime';
 import { batchStatesRoute } from '../src/batches/batch-states.js';
-import type { ItemName, PayloadState, ReplayOwner } from '../src/batches/replay-owner.js';
+import type { ItemName, PayloadState, RecordState, ReplayOwner } from '../src/batches/replay-owner.js';
 import type { BatchTools } from '../src/batches/tools.js';
 import { readLetter } from '../src/dead-letters/read-letter.js';
 import { deadLetterSources } from '../src/dead-letters/sources.js';
@@ -15,6 +15,7 @@ import { storeLetters } from '../src/dead-letters/store-letters.js';
 import type { Permission } from '../src/people/permissions.js';
 import { permissions } from '../src/people/permissions.js';
 import type { Person } from '../src/people/person.js';
+import { reconcilerApi } from '../src/reconciliation/reconciler-api.js';
 import { deadLetterHeaders, deadRecord, historyOf, leadAccepted, PretendOwner, silent } from './rig.js';
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519');
@@ -70,6 +71,8 @@ export class PretendReplays implements ReplayOwner {
   lookups = 0;
   down = false;
   noLookup = false;
+  /** What records at the destination are now, by their reference. */
+  readonly written = new Map<string, RecordState>();
   private unseen: Set<string> | undefined;
 
   constructor(private readonly gate: () => ReplayGate) {}
@@ -121,6 +124,11 @@ export class PretendReplays implements ReplayOwner {
     });
   }
 
+  async read(records: readonly { ref: string }[]): Promise<RecordState[]> {
+    this.answer();
+    return records.map(({ ref }) => this.written.get(ref) ?? { result: 'absent' });
+  }
+
   private search(
     eventId: string,
     one: Pretended | undefined,
@@ -163,6 +171,8 @@ export interface ReplayRig {
   db: Database;
   owner: PretendOwner;
   replays: PretendReplays;
+  /** Opens what stands before every claim of a replayed record. */
+  gate(): ReplayGate;
   tools: BatchTools;
   payloads: Map<string, PayloadState>;
   sql<R>(text: string, values?: unknown[]): Promise<R[]>;
@@ -220,11 +230,13 @@ export function openReplayRig(db: Database): ReplayRig {
     db,
     owner,
     replays: new PretendReplays(gate),
+    gate,
     payloads,
     tools: {
       db,
       owners: new Map([['crm-writer', owner]]),
       replays: new Map(),
+      reconciler: reconcilerApi(undefined),
       vault: { payloads: async (refs) => new Map(refs.map((ref) => [ref, payloads.get(ref) ?? 'kept'])) },
       site: {
         policies: { default: { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 } },

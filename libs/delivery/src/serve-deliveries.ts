@@ -13,6 +13,7 @@ import { waitingGroupsRoute, waitingRequest, waitingRoute } from './queues/waiti
 import { windowRequest } from './reconcile/window-request.js';
 import { type WindowOptions, windowRoute } from './reconcile/window-route.js';
 import { lookupRequest, lookupRoute } from './replays/lookup-route.js';
+import { recordsReadRequest, recordsRoute } from './replays/records-route.js';
 import { replayFactsRequest, replayFactsRoute } from './replays/replay-facts-route.js';
 import { closeItemsRoute, replayItemsRequest, replayItemsRoute } from './replays/replay-items-route.js';
 import { statesRequest, statesRoute } from './states-route.js';
@@ -50,6 +51,7 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   server.route('/internal/v1/deliveries:unresolved', { callers: ['operator', 'reconciler'], body: unresolvedRequest }, unresolvedRoute(db));
   server.route('/internal/v1/deliveries:command', { callers: ['operator'], body: commandRequest }, commandRoute(options));
   server.route('/internal/v1/deliveries:lookup', { callers: ['operator'], body: lookupRequest }, lookupRoute(options));
+  server.route('/internal/v1/records:read', { callers: ['operator'], body: recordsReadRequest }, recordsRoute(options));
   server.route('/internal/v1/deliveries:waiting', { callers: ['operator'], body: waitingRequest }, waitingRoute(db));
   server.route('/internal/v1/deliveries:waiting-groups', { callers: ['operator'], body: z.strictObject({}) }, waitingGroupsRoute(db));
   server.route('/internal/v1/deliveries:figures', { callers: ['operator'], body: figuresRequest }, figuresRoute(db));

@@ -1,6 +1,8 @@
 import type { OutboxRow } from '#messaging';
+import type { TraceContext } from '#runtime';
 import type { LookupDoor } from './destination/lookup-door.js';
 import type { LookupResult } from './outcome.js';
+import type { RecordsRead } from './replays/records-route.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import type { LookupContext, PlannedOperation, Verification } from './target.js';
 
@@ -32,6 +34,8 @@ export interface VerifiedTarget extends SweptTarget {
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
   /** Stands before each lookup; absent: none is held back. */
   lookups?: LookupDoor;
+  /** Records by their references, without what is in them; absent: they cannot be read. */
+  read?(query: { kind: string; refs: readonly string[]; timeoutMs: number; trace?: TraceContext }): Promise<RecordsRead>;
   /** Limit of one lookup in milliseconds; default `timeoutMs`. */
   lookupTimeoutMs?: number;
 }

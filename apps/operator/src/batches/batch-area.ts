@@ -4,6 +4,7 @@ import type { Area, AreaTools } from '../area.js';
 import { Refusal } from '../http/refusal.js';
 import { permissions } from '../people/permissions.js';
 import type { Person } from '../people/person.js';
+import { reconcilerApi } from '../reconciliation/reconciler-api.js';
 import { type Approval, approveRequest } from './approve-items.js';
 import { BatchDesk } from './batch-desk.js';
 import { batchStatesRequest, batchStatesRoute } from './batch-states.js';
@@ -40,6 +41,7 @@ export function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools
     owners,
     replays: new Map(owning.map(([name, client]) => [name, replayOwner(client)])),
     vault: intake === undefined ? unknownVault : vaultStates(intake),
+    reconciler: reconcilerApi(clients.get('reconciler')),
   };
 }
 

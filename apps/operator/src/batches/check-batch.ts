@@ -7,6 +7,8 @@ import { correctionRefusals } from '../corrections/tools.js';
 import type { OwningService } from '../dead-letters/letter.js';
 import { missingFromSite, replayTopicOf } from '../dead-letters/sources.js';
 import type { Person } from '../people/person.js';
+import { checkRepairs } from '../reconciliation/check-repairs.js';
+import type { RepairPlan } from '../reconciliation/repair-plan.js';
 import { type BatchRow, changeState, lockBatch, organizationOf, readBatchRow } from './batch-row.js';
 import { factsOf } from './facts.js';
 import { heldDestinations } from './held-destinations.js';
@@ -44,6 +46,8 @@ export interface ListedItem {
   submitted_at: Date | null;
   deadline_at: Date | null;
   has_record: boolean;
+  /** Null: it is tried again. */
+  repair: RepairPlan | null;
   /** Or `correction …`: what it waits for to end. */
   other_batch: string | null;
 }
@@ -51,7 +55,7 @@ export interface ListedItem {
 const pageSize = 500;
 
 const pageSql = `
-SELECT i.item_id, i.event_id, i.destination, i.service, i.position, i.lead_ref, i.mapping_version, i.request_hash, i.generation,
+SELECT i.item_id, i.event_id, i.destination, i.service, i.position, i.lead_ref, i.mapping_version, i.request_hash, i.generation, i.repair,
   d.policy, d.submitted_at, i.original_deadline_at AS deadline_at, d.event IS NOT NULL AS has_record, coalesce(o.batch_id::text, 'correction ' || c.correction_id) AS other_batch
 FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
   LEFT JOIN replay_item o ON o.event_id = i.event_id AND o.destination = i.destination AND o.state = 'open' AND o.batch_id <> i.batch_id
@@ -90,7 +94,9 @@ export async function checkBatch(tools: BatchTools, batchId: string, person: Per
   for (let after = 0; ; ) {
     const page = await db.sql<ListedItem>('operator.check_page', pageSql, [batchId, after]);
     if (page.length === 0) break;
-    const said = await judgePage(tools, page, { batch, held, budget });
+    const repairs = page.flatMap((item) => (item.repair === null ? [] : [{ ...item, repair: item.repair }]));
+    const letters = page.filter(({ repair }) => repair === null);
+    const said = [...(await judgePage(tools, letters, { batch, held, budget })), ...(await checkRepairs(tools, repairs, { held, budget }))];
     await db.sql('operator.say_verdicts', saySql, columnValues(columns, said));
     for (const { verdict } of said) verdicts[verdict.verdict] = (verdicts[verdict.verdict] ?? 0) + 1;
     after = page.at(-1)?.position ?? Number.POSITIVE_INFINITY;

@@ -81,7 +81,7 @@ UPDATE replay_item SET state = 'listed', canary = false, closed_at = NULL, verdi
 WHERE batch_id = $1 AND position > $2 AND position <= $3 AND (state <> 'listed' OR verdict IS NOT NULL)`,
 };
 const excludeSql = 'DELETE FROM replay_item WHERE batch_id = $1 AND event_id = ANY ($2::uuid[])';
-const hashedSql = 'SELECT event_id, destination, mapping_version, request_hash, generation FROM replay_item WHERE batch_id = $1';
+const hashedSql = 'SELECT event_id, destination, mapping_version, request_hash, generation, repair FROM replay_item WHERE batch_id = $1';
 
 /**
  * Changes caps, reason or list of a batch that has not begun. It is a draft again with another hash: dry run and approval are void, and whoever

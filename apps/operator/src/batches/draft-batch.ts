@@ -89,7 +89,15 @@ function filterOf({ select, filter, destination }: DraftRequest): Filter {
 }
 
 /** A deadline before the batch may end would let its last items expire on their way. */
-function capsOf({ max, rate_per_s, concurrency, max_duration, new_deadline, canary, reason }: DraftRequest): BatchCaps {
+export function capsOf({
+  max,
+  rate_per_s,
+  concurrency,
+  max_duration,
+  new_deadline,
+  canary,
+  reason,
+}: Omit<DraftRequest, 'select' | 'filter' | 'destination'>): BatchCaps {
   return {
     max,
     rate_per_s,
@@ -130,10 +138,26 @@ interface ToInsert {
 }
 
 async function insertDraft(tx: Tx, { draft, filter, caps, listed, author }: ToInsert): Promise<void> {
-  const { batch_id, hash, items } = draft;
-  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, caps.canary];
-  const about = [batch_id, author, caps.reason, JSON.stringify(filter), caps.max, hash, organizationsOf(listed), items];
-  await tx.sql('operator.insert_draft', batchSql, [...about, ...limits]);
+  const { batch_id } = draft;
+  await insertBatch(tx, { draft, selection: filter, caps, organizations: organizationsOf(listed), author });
   for (const page of pagesOf(listed, insertPage))
     await tx.sql('operator.insert_items', itemsSql, [...columnValues(columns, page), batch_id]);
+}
+
+interface BatchToInsert {
+  draft: Draft;
+  /** What the list was made of, for people. */
+  selection: object;
+  caps: BatchCaps;
+  /** Of the leads; the empty text for what belongs to none. */
+  organizations: readonly string[];
+  author: string;
+}
+
+/** The row of a new batch, without its items. */
+export async function insertBatch(tx: Tx, { draft, selection, caps, organizations, author }: BatchToInsert): Promise<void> {
+  const { batch_id, hash, items } = draft;
+  const limits = [caps.rate_per_s, caps.concurrency, caps.max_duration_ms, caps.new_deadline_ms, caps.canary];
+  const about = [batch_id, author, caps.reason, JSON.stringify(selection), caps.max, hash, organizations, items];
+  await tx.sql('operator.insert_draft', batchSql, [...about, ...limits]);
 }

@@ -1,4 +1,13 @@
-import type { LookedUp, LookupAnswer, ReplayFacts, ReplayFactsAnswer, ReplayItemState, ReplayItemsAnswer } from '#delivery';
+import type {
+  LookedUp,
+  LookupAnswer,
+  RecordsReadAnswer,
+  RecordsReadRequest,
+  ReplayFacts,
+  ReplayFactsAnswer,
+  ReplayItemState,
+  ReplayItemsAnswer,
+} from '#delivery';
 import type { InternalClient } from '#runtime';
 
 /** Most items in one request, by the contracts of the internal API. */
@@ -16,6 +25,9 @@ export interface ItemName {
 
 type DeliveryName = Omit<ItemName, 'item_id'>;
 
+/** What a destination says of one of its records now, without what is in it. */
+export type RecordState = RecordsReadAnswer['items'][number];
+
 /** What a service that owns deliveries says about approved items. Every method rejects with InternalUnavailable or InternalRefused. */
 export interface ReplayOwner {
   /** In the order of the names; undefined: not known there. At most {@link factsPage}. */
@@ -26,6 +38,8 @@ export interface ReplayOwner {
   close(items: readonly ItemName[]): Promise<ReplayItemState[]>;
   /** What each destination holds of them now, in their order. At most {@link lookupPage}. */
   lookUp(names: readonly DeliveryName[]): Promise<LookedUp[]>;
+  /** Who has changed records at destinations, and when, in their order. At most {@link lookupPage}. */
+  read(records: RecordsReadRequest['items']): Promise<RecordState[]>;
 }
 
 const named = ({ item_id, event_id, destination }: ItemName): ItemName => ({ item_id, event_id, destination });
@@ -46,6 +60,7 @@ export function replayOwner(client: Pick<InternalClient, 'post'>): ReplayOwner {
       const body = { items: names.map(delivery), within_ms: lookupWithinMs };
       return (await client.post<LookupAnswer>('/internal/v1/deliveries:lookup', body)).items;
     },
+    read: async (items) => (await client.post<RecordsReadAnswer>('/internal/v1/records:read', { items, within_ms: lookupWithinMs })).items,
   };
 }
 

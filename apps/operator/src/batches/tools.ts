@@ -1,6 +1,7 @@
 import type { JWK } from 'jose';
 import type { Database, Logger, Site } from '#runtime';
 import type { OwnerApi } from '../owners/owner-api.js';
+import type { ReconcilerApi } from '../reconciliation/reconciler-api.js';
 import type { ReplayOwner, Vault } from './replay-owner.js';
 
 /** What batches are made, judged and sent with. */
@@ -10,6 +11,8 @@ export interface BatchTools {
   owners: ReadonlyMap<string, Pick<OwnerApi, 'destinations' | 'histories'>>;
   replays: ReadonlyMap<string, ReplayOwner>;
   vault: Vault;
+  /** Says what differs at destinations; batches that repair it are judged by that. */
+  reconciler: Pick<ReconcilerApi, 'discrepancies' | 'settle'>;
   site: Pick<Site, 'policies' | 'destinations' | 'channels' | 'operator'>;
   /** Signs permits. */
   privateKey: JWK;

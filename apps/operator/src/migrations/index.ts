@@ -7,6 +7,7 @@ import { Reveals1764460800004 } from './1764460800004-reveals.js';
 import { Live1764460800005 } from './1764460800005-live.js';
 import { LetterKinds1764460800010 } from './1764460800010-letter-kinds.js';
 import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
+import { Repairs1764460800011 } from './1764460800011-repairs.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   Live1764460800005,
   LetterKinds1764460800010,
   ReplayAtSize1764460800012,
+  Repairs1764460800011,
 ];

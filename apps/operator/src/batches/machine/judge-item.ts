@@ -10,8 +10,14 @@ export type ItemOutcome = 'succeeded' | 'failed' | 'uncertain' | 'ended' | 'not_
 /** `close`: nothing has been done and nothing may be any more; its owner has to be told before that is true. */
 export type ItemVerdict = ItemOutcome | 'open' | 'close';
 
-/** What an item is by what its owner says of it, never by what was announced of its lead. */
-export function judgeItem(item: ReplayItemState, { stopped, overdue }: { stopped: boolean; overdue: boolean }): ItemVerdict {
+/**
+ * What an item is by what its owner says of it, never by what was announced of its lead. `repair`: it is about a delivery that had been delivered
+ * before.
+ */
+export function judgeItem(
+  item: ReplayItemState,
+  { stopped, overdue, repair = false }: { stopped: boolean; overdue: boolean; repair?: boolean },
+): ItemVerdict {
   const { state } = item;
   if (state === 'discarded' || state === 'erased') return 'ended';
   if (item.applied) {
@@ -19,7 +25,7 @@ export function judgeItem(item: ReplayItemState, { stopped, overdue }: { stopped
     if (state === 'dead' || state === 'expired') return 'failed';
     return state === 'uncertain' && item.raised ? 'uncertain' : 'open';
   }
-  if (state === 'delivered') return 'ended';
+  if (state === 'delivered' && !repair) return 'ended';
   if (item.closed) return stopped ? 'stopped' : 'not_applied';
   return stopped || overdue ? 'close' : 'open';
 }

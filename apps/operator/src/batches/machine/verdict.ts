@@ -14,6 +14,8 @@ export const itemVerdicts = [
   'not_replayable',
   'already_in_batch',
   'uncertain',
+  'not_needed',
+  'changed_by_person',
 ] as const;
 export type ItemVerdict = (typeof itemVerdicts)[number];
 

@@ -9,7 +9,8 @@ import type { BatchTools } from '../tools.js';
 
 interface Outstanding extends ItemName {
   service: string;
-  dead_letter_id: string;
+  /** Null: it repairs what differs at its destination. */
+  dead_letter_id: string | null;
 }
 
 const outstandingSql = `
@@ -85,7 +86,7 @@ async function followPage(
   const judged = page.flatMap((item, index): (Followed & { close: boolean })[] => {
     const own = said[index];
     if (own === undefined) return [];
-    const verdict = judgeItem(own, how);
+    const verdict = judgeItem(own, { ...how, repair: item.dead_letter_id === null });
     return [{ item, said: own, outcome: verdict === 'open' || verdict === 'close' ? undefined : verdict, close: verdict === 'close' }];
   });
   const closing = judged.filter(({ close }) => close);
@@ -96,7 +97,8 @@ async function followPage(
     if (after === undefined) continue;
     one.said = after;
     // Of a delivery that its owner does not know nothing can be applied, closed or not.
-    const verdict = judgeItem({ ...after, closed: after.closed || after.state === undefined }, how);
+    const over = { ...after, closed: after.closed || after.state === undefined };
+    const verdict = judgeItem(over, { ...how, repair: one.item.dead_letter_id === null });
     one.outcome = verdict === 'open' || verdict === 'close' ? undefined : verdict;
   }
   return judged;
@@ -114,7 +116,7 @@ async function keepHistories({ db, owners, logger }: BatchTools, service: string
     const byName = new Map(histories.map((history): [string, HistoryItem] => [`${history.event_id} ${history.destination}`, history]));
     const known = items.flatMap((item) => {
       const history = byName.get(`${item.event_id} ${item.destination}`);
-      return history === undefined ? [] : [{ id: item.dead_letter_id, history }];
+      return history === undefined || item.dead_letter_id === null ? [] : [{ id: item.dead_letter_id, history }];
     });
     await writeHistories(db, known);
   } catch (err) {

@@ -5,6 +5,8 @@ import { insertOutbox, type OutboxRow } from '#messaging';
 import type { Database } from '#runtime';
 import type { OwningService } from '../../dead-letters/letter.js';
 import { replayTopicOf } from '../../dead-letters/sources.js';
+import { type ReadyTools, readyRepairs } from '../../reconciliation/ready-repairs.js';
+import { type RepairPlan, repairOf } from '../../reconciliation/repair-plan.js';
 import type { BatchRow } from '../batch-row.js';
 import { lockLeased } from './lease.js';
 
@@ -14,6 +16,8 @@ interface UnsentItem {
   destination: string;
   service: OwningService;
   operation_keys: string[];
+  /** Null: it is tried again. */
+  repair: RepairPlan | null;
   traceparent: string | null;
   tracestate: string | null;
   origin_topic: string | null;
@@ -25,7 +29,7 @@ interface UnsentItem {
 
 /** The canary is over before anything else is sent: neither of the two sorts what is left. */
 const unsentSql = (condition: string): string => `
-SELECT i.item_id, i.event_id, i.destination, i.service, i.operation_keys, d.traceparent, d.tracestate, d.origin_topic, d.origin_partition,
+SELECT i.item_id, i.event_id, i.destination, i.service, i.operation_keys, i.repair, d.traceparent, d.tracestate, d.origin_topic, d.origin_partition,
   d.origin_offset, d.record_key, d.event
 FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
 WHERE i.batch_id = $1 AND i.state = 'open' AND i.sent_at IS NULL${condition} ORDER BY i.position LIMIT $2`;
@@ -36,12 +40,12 @@ const markSql = `
 UPDATE replay_item SET sent_at = clock_now(), checked_at = clock_now()
 WHERE item_id = ANY ($1::uuid[]) AND batch_id = $2 AND state = 'open' AND sent_at IS NULL RETURNING item_id`;
 
-/** A letter that is gone had its delivery end otherwise: there is nothing to try again from. */
+/** A letter or record that is gone had its delivery end otherwise: there is nothing to try again from. */
 const goneSql = `
-UPDATE replay_item SET state = 'ended', detail = 'letter_gone', closed_at = clock_now()
-WHERE item_id = ANY ($1::uuid[]) AND state = 'open' AND sent_at IS NULL`;
+UPDATE replay_item i SET state = 'ended', detail = v.why, closed_at = clock_now() FROM unnest($1::uuid[], $2::text[]) AS v(item_id, why)
+WHERE i.item_id = v.item_id AND i.state = 'open' AND i.sent_at IS NULL`;
 
-export interface SendOptions {
+export interface SendOptions extends ReadyTools {
   db: Database;
   privateKey: JWK;
   relayWake: () => void;
@@ -58,8 +62,14 @@ const sendPage = 200;
 export async function sendItems(options: SendOptions, batch: BatchRow, most: number): Promise<number | undefined> {
   const { db, privateKey, relayWake, runner } = options;
   const { name, text } = batch.state === 'canary' ? unsentCanary : unsent;
-  const rows = await db.sql<UnsentItem>(name, text, [batch.batch_id, Math.min(most, sendPage)]);
-  const gone = rows.filter(({ event }) => event === null);
+  const unsentRows = await db.sql<UnsentItem>(name, text, [batch.batch_id, Math.min(most, sendPage)]);
+  const { rows, refused } = await readyRepairs(options, unsentRows);
+  const gone = [
+    ...refused,
+    ...rows
+      .filter(({ event }) => event === null)
+      .map(({ item_id, repair }) => ({ item_id, why: repair === null ? 'letter_gone' : 'record_gone' })),
+  ];
   const records = await Promise.all(
     rows
       .filter(({ event }) => event !== null)
@@ -68,7 +78,7 @@ export async function sendItems(options: SendOptions, batch: BatchRow, most: num
   const sent = await db.transaction(async (tx) => {
     const now = await lockLeased(tx, batch.batch_id, runner);
     if (now === undefined || now.state !== batch.state) return undefined;
-    if (gone.length > 0) await tx.sql('operator.gone_items', goneSql, [gone.map(({ item_id }) => item_id)]);
+    if (gone.length > 0) await tx.sql('operator.gone_items', goneSql, [gone.map(({ item_id }) => item_id), gone.map(({ why }) => why)]);
     const marked = await tx.sql<{ item_id: string }>('operator.mark_items', markSql, [records.map(({ item }) => item), batch.batch_id]);
     const ids = new Set(marked.map(({ item_id }) => item_id));
     await insertOutbox(
@@ -93,6 +103,7 @@ async function replayRecord(row: UnsentItem, batch: BatchRow, privateKey: JWK): 
     // Whoever approved wants it done by then: a record that is met later is not worth its call.
     notAfter: batch.not_after ?? deadlineAt,
     deadlineAt,
+    ...(row.repair !== null && { repair: repairOf(row.repair) }),
   };
   const optional: [string, string | number | null][] = [
     [headers.originTopic, row.origin_topic],
