@@ -1,0 +1,105 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What becomes of calls of one method that come through one entrance. */
+export interface Cut {
+  /** End of the method's name: `party.create`. */
+  method: string;
+  times: number;
+  /** `cut`: the connection is torn down when the server has answered, and so has committed. `hold`: the answer waits until `release`. */
+  fault: 'cut' | 'hold';
+}
+
+/** Stands between the writer and a server. Each entrance `/NAME/…` leads to the same server and has cuts of its own. */
+export interface CuttingDoor {
+  readonly url: string;
+  /** Counted from now on. */
+  cut(entrance: string, cut: Cut): void;
+  /** How often an entrance's calls of a method met a fault. */
+  hits(entrance: string, method: string): number;
+  release(): void;
+  close(): Promise<void>;
+}
+
+export async function openCuttingDoor(target: string): Promise<CuttingDoor> {
+  const door = new Door(target);
+  await door.listen();
+  return door;
+}
+
+class Door implements CuttingDoor {
+  url = '';
+  private readonly cuts = new Map<string, Cut[]>();
+  private readonly met = new Map<string, number>();
+  private readonly held: (() => void)[] = [];
+  private readonly server = createServer((incoming, outgoing) => void this.pass(incoming, outgoing).catch(() => outgoing.destroy()));
+
+  constructor(private readonly target: string) {}
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  cut(entrance: string, cut: Cut): void {
+    this.cuts.set(entrance, [...(this.cuts.get(entrance) ?? []), { ...cut }]);
+  }
+
+  hits(entrance: string, method: string): number {
+    return this.met.get(`${entrance} ${method}`) ?? 0;
+  }
+
+  release(): void {
+    for (const go of this.held.splice(0)) go();
+  }
+
+  async close(): Promise<void> {
+    this.release();
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const body = await textOf(incoming);
+    const [, entrance = '', path = ''] = /^\/([^/]+)(\/.*)$/.exec(incoming.url ?? '') ?? [];
+    const { method = '' } = JSON.parse(body) as { method?: string };
+    const answer = await this.forward(path, { body, headers: incoming.headers });
+    const cut = this.cuts.get(entrance)?.find((one) => one.times > 0 && method.endsWith(one.method));
+    if (cut !== undefined) {
+      cut.times -= 1;
+      const key = `${entrance} ${cut.method}`;
+      this.met.set(key, (this.met.get(key) ?? 0) + 1);
+      if (cut.fault === 'cut') return void outgoing.destroy();
+      await new Promise<void>((resolve) => this.held.push(resolve));
+    }
+    outgoing.writeHead(answer.status, { 'content-type': answer.type }).end(answer.text);
+  }
+
+  private forward(
+    path: string,
+    { body, headers }: { body: string; headers: IncomingMessage['headers'] },
+  ): Promise<{ status: number; type: string; text: string }> {
+    const { authorization } = headers;
+    const sent = { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) };
+    return new Promise((resolve, reject) => {
+      const call = request(
+        this.target + path,
+        { method: 'POST', headers: { ...sent, 'content-length': Buffer.byteLength(body) } },
+        (answer) => {
+          textOf(answer).then(
+            (text) => resolve({ status: answer.statusCode ?? 0, type: answer.headers['content-type'] ?? 'text/plain', text }),
+            reject,
+          );
+        },
+      );
+      call.once('error', reject);
+      call.end(body);
+    });
+  }
+}
+
+async function textOf(stream: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
