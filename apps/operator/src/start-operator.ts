@@ -16,10 +16,11 @@ import {
 import type { Area } from './area.js';
 import { openAreas } from './areas.js';
 import { auditRefusals } from './audit/audit-refusals.js';
+import { replayOwner } from './batches/replay-owner.js';
 import { publishDepth } from './dead-letters/count-letters.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
 import { DeliveryCheck } from './dead-letters/delivery-check.js';
-import { LetterFollower } from './dead-letters/follow-letters.js';
+import { LetterFollower, type LetterSource } from './dead-letters/follow-letters.js';
 import { deadLetterSources } from './dead-letters/sources.js';
 import type { operatorEnv } from './env.js';
 import { Follower } from './follower.js';
@@ -77,7 +78,7 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
   });
   for (const area of areas) area.serve?.(server);
   const stopCounting = onScrape(publishDepth(db, logger));
-  const follower = createFollower(context, { storage, owners, areas });
+  const follower = createFollower(context, { storage, owners, areas, intake: clients.get('intake') });
   await startAll({ relay, follower, app, door, areas }, context);
   return [
     { name: 'database', stop: () => db.close() },
@@ -159,12 +160,15 @@ interface Followed {
   storage: Storage;
   owners: ReadonlyMap<string, OwnerApi>;
   areas: readonly Area[];
+  intake: InternalClient | undefined;
 }
 
-function createFollower({ env, site, logger }: Context, { storage, owners, areas }: Followed): Follower {
+function createFollower({ env, site, logger }: Context, { storage, owners, areas, intake }: Followed): Follower {
   const { db } = storage;
   const check = new DeliveryCheck({ ...storage, site, owners, logger });
-  const letters = new LetterFollower({ db, owners, logger });
+  // Intake has what never came to an owner.
+  const intakes = intake === undefined ? [] : [['intake', { states: replayOwner(intake).facts }] as const];
+  const letters = new LetterFollower({ db, owners: new Map<string, LetterSource>([...owners, ...intakes]), logger });
   return new Follower({
     everyMs: env.FOLLOW_MS,
     logger,

@@ -32,9 +32,9 @@ export function batchArea(given: AreaTools): Area {
   };
 }
 
-/** Owners that were given no client own nothing that can be replayed. */
+/** Owners that were given no client own nothing that can be replayed; intake has what never came to an owner. */
 export function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools {
-  const owning = [...clients].filter(([name]) => owners.has(name));
+  const owning = [...clients].filter(([name]) => name === 'intake' || owners.has(name));
   const intake = clients.get('intake');
   return {
     ...tools,

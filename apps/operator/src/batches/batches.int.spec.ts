@@ -210,7 +210,8 @@ describe('a dry run', () => {
   it.each([
     ['crm-writer', 'erp', 'destination erp is not in the site file any more'],
     ['notifier', 'lead/support/0f0f/lead_delivered', 'channel support is not in the site file any more'],
-    ['intake', 'unrouted', 'the lead has no route'],
+    ['intake', 'unrouted', 'unknown_delivery'],
+    ['intake', 'rejected', 'unknown_delivery'],
     ['intake', 'erp', 'destination erp is not in the site file any more'],
     ['intake', 'crm', 'intake takes no approved items'],
   ])('says of a letter of %s for %s what is in the way', async (service, destination, reason) => {

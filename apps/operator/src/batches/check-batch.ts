@@ -1,4 +1,4 @@
-import { unrouted } from '#contracts';
+import { refusedRecord } from '#contracts';
 import type { ReplayFacts } from '#delivery';
 import { type Column, columnValues, type Sql, unnestColumns } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
@@ -122,7 +122,8 @@ interface Context {
 
 async function judgePage(tools: BatchTools, page: readonly ListedItem[], { batch, held, budget }: Context): Promise<Said[]> {
   const facts = await factsOf(tools.replays, page);
-  const refs = facts.flatMap((one) => one?.lead_ref ?? []);
+  // Of a refused record the vault holds nothing: its bytes lie where it was refused.
+  const refs = facts.flatMap((one) => (one === undefined || one.destination === refusedRecord ? [] : one.lead_ref));
   const payloads = await tools.vault.payloads(refs);
   const say = (item: ListedItem, own: ReplayFacts | undefined, found: Found | undefined): Verdict => {
     const around = aroundOf(tools, item, {
@@ -147,7 +148,6 @@ async function judgePage(tools: BatchTools, page: readonly ListedItem[], { batch
 
 /** A record on a topic that nobody reads would look like an approval and be none. */
 function whyNotReplayable({ service, destination }: ListedItem, site: BatchTools['site']): string | undefined {
-  if (destination === unrouted) return 'the lead has no route';
   const missing = missingFromSite(site, service, destination);
   if (missing !== undefined) return `${missing} is not in the site file any more`;
   return replayTopicOf(service, destination) === undefined ? `${service} takes no approved items` : undefined;
@@ -160,6 +160,7 @@ function itemFactsOf(item: ListedItem, site: BatchTools['site']): ItemFacts {
     submittedAt: item.submitted_at ?? undefined,
     deadlineAt: item.deadline_at ?? undefined,
     hasRecord: item.has_record,
+    isRefused: item.destination === refusedRecord,
     notReplayable: whyNotReplayable(item, site),
     otherBatch: item.other_batch ?? undefined,
     maxAgeMs: policy.maxAgeMs,

@@ -192,7 +192,7 @@ describe('a dead letter', () => {
     await stored(record, { ...record, offset: 9n });
     const rows = await sql<Record<string, unknown>>('SELECT * FROM dead_letter WHERE reference = $1', [`rejected:${id}`]);
     expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({ service: 'intake', class: 'invalid', owner: 'source', event_id: null, destination: null });
+    expect(rows[0]).toMatchObject({ service: 'intake', class: 'invalid', owner: 'source', event_id: id, destination: 'rejected' });
   });
 
   it('without a route is the delivery "unrouted" of its lead', async () => {

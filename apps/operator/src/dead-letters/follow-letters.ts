@@ -1,5 +1,6 @@
+import type { DeliveryStateItem } from '#delivery';
 import type { Logger, Sql } from '#runtime';
-import { type OwnerApi, ownerBatch } from '../owners/owner-api.js';
+import { type DeliveryName, ownerBatch } from '../owners/owner-api.js';
 import { closedAs } from './close-letter.js';
 
 interface OpenLetter {
@@ -8,6 +9,11 @@ interface OpenLetter {
   destination: string;
   class: string;
   deadline_at: Date | null;
+}
+
+/** Whoever knows what became of a letter's delivery. In the order of the names; undefined where it is not known there. */
+export interface LetterSource {
+  states(names: readonly DeliveryName[]): Promise<(Pick<DeliveryStateItem, 'state' | 'deadline_at'> | undefined)[]>;
 }
 
 /** A lead without an owner was told of all the same: that its message arrived closes nothing. */
@@ -30,13 +36,13 @@ export class LetterFollower {
   /** By service: the letter that was looked at last. */
   private readonly cursors = new Map<string, string>();
 
-  constructor(private readonly tools: { db: Sql; owners: ReadonlyMap<string, OwnerApi>; logger: Logger }) {}
+  constructor(private readonly tools: { db: Sql; owners: ReadonlyMap<string, LetterSource>; logger: Logger }) {}
 
   async run(): Promise<void> {
     for (const [service, owner] of this.tools.owners) await this.follow(service, owner);
   }
 
-  private async follow(service: string, owner: OwnerApi): Promise<void> {
+  private async follow(service: string, owner: LetterSource): Promise<void> {
     const { db, logger } = this.tools;
     const after = this.cursors.get(service) ?? beginning;
     const letters = await db.sql<OpenLetter>('operator.open_letters', openSql, [service, after, ownerBatch]);

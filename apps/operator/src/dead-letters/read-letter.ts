@@ -1,4 +1,4 @@
-import { headers, unrouted } from '#contracts';
+import { headers, refusedRecord, unrouted } from '#contracts';
 import type { ConsumedRecord } from '#messaging';
 import { aboutLead, type Coordinates, deliveryIdentity, type Letter, type Told } from './letter.js';
 import { schemaIdOf } from './schema-id.js';
@@ -19,11 +19,15 @@ export function readLetter(record: ConsumedRecord, source: DeadLetterSource, eve
   const failure = text(headers.errorClass) ?? 'decode';
   const operationKey = text(headers.operationKey);
   const named = text(headers.eventId);
-  const eventId = event?.event_id ?? (named !== undefined && uuid.test(named) ? named.toLowerCase() : undefined);
-  const destination = destinationOf(source, { failure, named: text(headers.destinations), hasEvent: event !== undefined });
+  const reference = text(headers.errorRef);
+  const refused = refusedOf(source, reference);
+  const eventId = event?.event_id ?? (named !== undefined && uuid.test(named) ? named.toLowerCase() : undefined) ?? refused;
+  const destination =
+    refused === undefined
+      ? destinationOf(source, { failure, named: text(headers.destinations), hasEvent: event !== undefined })
+      : refusedRecord;
   const origin = originOf(text);
   const deadlineAt = timeOf(text(headers.deadlineAt)) ?? event?.deadline_at;
-  const reference = text(headers.errorRef);
   const letter: Omit<Letter, 'identity'> = {
     service: source.service,
     eventId,
@@ -65,9 +69,16 @@ function identityOf(letter: Omit<Letter, 'identity'>, at: Coordinates): string {
   if (letter.event !== undefined && eventId !== undefined && destination !== undefined) {
     return deliveryIdentity({ eventId, destination, class: failure, deadlineAt });
   }
-  if (reference !== undefined) return destination === undefined ? `reference:${reference}` : `reference:${reference}:${destination}`;
+  if (reference !== undefined)
+    return destination === undefined || destination === refusedRecord ? `reference:${reference}` : `reference:${reference}:${destination}`;
   const { topic, partition, offset } = letter.origin ?? at;
   return `record:${topic}:${partition}:${offset}:${failure}`;
+}
+
+/** Id of the refused record that a letter of intake is about. */
+function refusedOf({ service }: DeadLetterSource, reference: string | undefined): string | undefined {
+  const id = service === 'intake' && reference?.startsWith('rejected:') === true ? reference.slice('rejected:'.length) : '';
+  return uuid.test(id) ? id.toLowerCase() : undefined;
 }
 
 function destinationOf(

@@ -5,8 +5,10 @@ import {
   LeadAcceptedEvent,
   LeadResolvedEvent,
   parseNotificationName,
+  refusedRecord,
   replayTopic,
   topics,
+  unrouted,
 } from '#contracts';
 import type { Site } from '#runtime';
 import type { OwningService } from './letter.js';
@@ -40,13 +42,23 @@ export function deadLetterSources(destinations: readonly string[]): ReadonlyMap<
     event: LeadResolvedEvent,
     replayTopic: replayTopic(topics.leadResolved, groups.notifier),
   };
-  const intake: DeadLetterSource = { topic: topics.intakeDlq, service: 'intake', event: LeadAcceptedEvent };
+  const intake: DeadLetterSource = {
+    topic: topics.intakeDlq,
+    service: 'intake',
+    event: LeadAcceptedEvent,
+    replayTopic: topics.intakeReplay,
+  };
   return new Map([...writers, notifier, intake].map((source) => [source.topic, source]));
 }
+
+/** A lead without a route, or a refused record: intake itself decides on it again. */
+const isIntakes = (service: OwningService, destination: string): boolean =>
+  service === 'intake' && (destination === unrouted || destination === refusedRecord);
 
 /** Where a delivery's approved item travels; undefined where nothing can be replayed. */
 export function replayTopicOf(service: OwningService, destination: string): string | undefined {
   if (service === 'crm-writer') return replayTopic(topics.leadAccepted, groups.crmWriter(destination));
+  if (isIntakes(service, destination)) return topics.intakeReplay;
   return service === 'notifier' ? replayTopic(topics.leadResolved, groups.notifier) : undefined;
 }
 
@@ -59,6 +71,7 @@ export function missingFromSite(
   service: OwningService,
   destination: string,
 ): string | undefined {
+  if (isIntakes(service, destination)) return undefined;
   if (service !== 'notifier') return Object.hasOwn(site.destinations, destination) ? undefined : `destination ${destination}`;
   const channel = parseNotificationName(destination)?.channel ?? destination;
   return Object.hasOwn(site.channels, channel) ? undefined : `channel ${channel}`;

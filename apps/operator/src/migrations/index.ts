@@ -6,8 +6,9 @@ import { Subjects1764460800003 } from './1764460800003-subjects.js';
 import { Reveals1764460800004 } from './1764460800004-reveals.js';
 import { Live1764460800005 } from './1764460800005-live.js';
 import { LetterKinds1764460800010 } from './1764460800010-letter-kinds.js';
-import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
 import { Repairs1764460800011 } from './1764460800011-repairs.js';
+import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
+import { RefusedRecords1764547200010 } from './1764547200010-refused-records.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   LetterKinds1764460800010,
   ReplayAtSize1764460800012,
   Repairs1764460800011,
+  RefusedRecords1764547200010,
 ];

@@ -32,6 +32,8 @@ export interface ItemFacts {
   deadlineAt?: Date;
   /** The record's bytes are here. */
   hasRecord: boolean;
+  /** A refused record: its bytes lie sealed at intake, and it has no deadline before it is a lead. */
+  isRefused?: boolean;
   /** What keeps it from being sent at all, in words: there is no topic for it that somebody reads. */
   notReplayable?: string;
   /** A batch that this delivery is in and that has not ended. */
@@ -82,6 +84,7 @@ function byState({ state }: ReplayFacts): Verdict | undefined {
 }
 
 function byLetter(item: ItemFacts, delivery: ReplayFacts): Verdict | undefined {
+  if (item.isRefused) return undefined;
   if (item.deadlineAt?.getTime() !== Date.parse(delivery.deadline_at)) return { verdict: 'not_replayable', detail: 'superseded' };
   return item.hasRecord && delivery.operations.length > 0 ? undefined : { verdict: 'not_replayable', detail: 'no_record' };
 }

@@ -1,5 +1,5 @@
 import type { JWK } from 'jose';
-import { headers } from '#contracts';
+import { headers, refusedRecord } from '#contracts';
 import { type Permit, signPermit } from '#delivery';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import type { Database } from '#runtime';
@@ -66,14 +66,10 @@ export async function sendItems(options: SendOptions, batch: BatchRow, most: num
   const { rows, refused } = await readyRepairs(options, unsentRows);
   const gone = [
     ...refused,
-    ...rows
-      .filter(({ event }) => event === null)
-      .map(({ item_id, repair }) => ({ item_id, why: repair === null ? 'letter_gone' : 'record_gone' })),
+    ...rows.filter(isGone).map(({ item_id, repair }) => ({ item_id, why: repair === null ? 'letter_gone' : 'record_gone' })),
   ];
   const records = await Promise.all(
-    rows
-      .filter(({ event }) => event !== null)
-      .map(async (row) => ({ item: row.item_id, outbox: await replayRecord(row, batch, privateKey) })),
+    rows.filter((row) => !isGone(row)).map(async (row) => ({ item: row.item_id, outbox: await replayRecord(row, batch, privateKey) })),
   );
   const sent = await db.transaction(async (tx) => {
     const now = await lockLeased(tx, batch.batch_id, runner);
@@ -90,6 +86,9 @@ export async function sendItems(options: SendOptions, batch: BatchRow, most: num
   if (sent) relayWake();
   return sent;
 }
+
+/** A refused record lies sealed at intake; of anything else the letter has the bytes. */
+const isGone = ({ event, destination }: UnsentItem): boolean => event === null && destination !== refusedRecord;
 
 /** Key and value as they first lay on the topic; of the headers what the engine and a reader of the topic need. */
 async function replayRecord(row: UnsentItem, batch: BatchRow, privateKey: JWK): Promise<OutboxRow> {

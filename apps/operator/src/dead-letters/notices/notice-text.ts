@@ -1,4 +1,4 @@
-import { failureClasses, parseNotificationName, unrouted } from '#contracts';
+import { failureClasses, parseNotificationName, refusedRecord, unrouted } from '#contracts';
 import type { Site } from '#runtime';
 
 export interface NoticeCount {
@@ -29,7 +29,7 @@ function safeNames(site: Pick<Site, 'destinations'>, { class: failure, destinati
 }
 
 function safeDestination(site: Pick<Site, 'destinations'>, destination: string | null): string {
-  if (destination === null) return 'no destination';
+  if (destination === null || destination === refusedRecord) return 'no destination';
   if (destination === unrouted || Object.hasOwn(site.destinations, destination)) return destination;
   return parseNotificationName(destination) === undefined ? 'another destination' : 'notifications';
 }
