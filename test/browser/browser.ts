@@ -55,14 +55,33 @@ interface AxeResults {
   violations: { id: string; impact: string | null; help: string; nodes: { target: unknown; failureSummary?: string }[] }[];
 }
 
-/** Serious and critical findings of axe on the page as it is, one line each. */
-export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { passes, violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
+/** Serious and critical findings of axe on the page as it is, one line each. `rules`: only these. */
+export async function axeFindings(page: Page, rules?: readonly string[]): Promise<string[]> {
+  // The console finds its own way without loading another document, so that axe is needed once.
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source);
+  const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: rules }) };
+  const { passes, violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as AxeResults;
   if (passes.length === 0) throw new Error('axe looked at nothing');
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, help, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id}: ${help} at ${String(target)} (${failureSummary?.replace(/\s+/g, ' ') ?? ''})`),
     );
+}
+
+/** Rules about colours. Anything else is the same in both themes: they differ by the values of variables alone. */
+const ofColours = ['color-contrast', 'link-in-text-block'];
+
+/** Findings in the light theme, and in the dark one those about colours. The page is to be opened light, and is so again. */
+export async function axeInBothThemes(page: Page): Promise<string[]> {
+  const light = await axeFindings(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const dark = await axeFindings(page, ofColours);
+  await page.emulateMedia({ colorScheme: 'light' });
+  return [...light.map((text) => `light: ${text}`), ...dark.map((text) => `dark: ${text}`)];
+}
+
+/** Goes to another place of the console as a link of it would. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'));`);
 }

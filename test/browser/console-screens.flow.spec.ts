@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { axeFindings, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
+import { axeInBothThemes, goTo, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
 import { type FakeOperator, startFakeOperator } from './fake-operator/fake-operator.js';
 import { leadId } from './fake-operator/state.js';
 
@@ -48,23 +48,23 @@ describe('the console, at an operator that is not real', () => {
       ['/batches/new', 'Draft a batch'],
       [`/batches/${batchId}`, 'already at destination'],
       ['/destinations', 'Destinations'],
+      ['/reconciliation/discrepancies', 'the lead is made anew'],
+      ['/reconciliation/discrepancies?state=gone', 'Nothing is like that'],
+      ['/reconciliation/runs', '1,422 leads'],
+      ['/reconciliation/balance', 'it does not'],
       ['/erasures', 'Erasures'],
       [`/erasures/${fake.state.erasure.erasure_id}`, 'Places here'],
       ['/audit', 'batch.draft'],
       ['/me', 'What you may do'],
     ] as const;
-    const findings: string[] = [];
-    for (const theme of ['light', 'dark'] as const) {
-      const { context, page } = await openPage(browser, { theme });
-      await page.goto(fake.url);
-      findings.push(...(await axeFindings(page)).map((text) => `${theme} sign-in: ${text}`));
-      await signIn(page, 'viewer-token-0001');
-      for (const [path, text] of screens) {
-        await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'));`);
-        await page.getByText(text).first().waitFor();
-        findings.push(...(await axeFindings(page)).map((finding) => `${theme} ${path}: ${finding}`));
-      }
-      await context.close();
+    const { page } = seen;
+    await page.goto(fake.url);
+    const findings = (await axeInBothThemes(page)).map((text) => `sign-in: ${text}`);
+    await signIn(page, 'viewer-token-0001');
+    for (const [path, text] of screens) {
+      await goTo(page, path);
+      await page.getByText(text).first().waitFor();
+      findings.push(...(await axeInBothThemes(page)).map((finding) => `${path}: ${finding}`));
     }
     expect(findings).toEqual([]);
   });
