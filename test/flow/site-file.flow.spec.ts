@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { parse, stringify } from 'yaml';
+import { runBalance } from '../support/balance.js';
 import { eventually } from '../support/eventually.js';
+import { BatchClient } from '../support/replay-batches.js';
+import { restartWith } from '../support/restart-with.js';
 import { type OpenStack, openStack } from '../support/stack.js';
 import { leadBody } from '../support/traffic.js';
 
@@ -15,6 +18,12 @@ const secret = `whsec_${Buffer.from('a secret of twenty-four+ bytes').toString('
 const received: { path: string; headers: Record<string, string>; body: string }[] = [];
 let stranger: Server;
 let stack: OpenStack;
+let site: {
+  sources: Record<string, unknown>[];
+  routing: { match?: Record<string, string>; destinations: string[] }[];
+  destinations: Record<string, unknown>;
+};
+let file: string;
 
 beforeAll(async () => {
   stranger = createServer((request, response) => {
@@ -30,10 +39,7 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-  const site = parse(readFileSync('config/demo.yaml', 'utf8')) as {
-    routing: { destinations: string[] }[];
-    destinations: Record<string, unknown>;
-  };
+  site = parse(readFileSync('config/demo.yaml', 'utf8')) as typeof site;
   site.destinations['stranger-crm'] = {
     connector: 'webhook',
     operations: ['lead'],
@@ -44,7 +50,7 @@ beforeAll(async () => {
     lookup: { lead: '/incoming/leads?ref={external_id}' },
   };
   for (const rule of site.routing) rule.destinations.push('stranger-crm');
-  const file = join(mkdtempSync(join(tmpdir(), 'site-')), 'site.yaml');
+  file = join(mkdtempSync(join(tmpdir(), 'site-')), 'site.yaml');
   writeFileSync(file, stringify(site));
   stack = await openStack({ config: file, env: { STRANGER_SECRET: secret } });
 }, 120_000);
@@ -73,3 +79,57 @@ it('receives each lead once, signed as Standard Webhooks says, beside the other 
     expect.objectContaining({ kind: 'lead', state: 'succeeded', ref: 'stranger-1' }),
   ]);
 }, 60_000);
+
+interface Letter {
+  state: string;
+  destination: string;
+  closed_as?: string;
+}
+
+it('reaches with a later rule and source what came before them: by approved batches, each lead once, under its own id', async () => {
+  const batches = new BatchClient(stack);
+  const unrouted = await stack.intake.post({ ...leadBody('late-route', 1), form: 'launch-party' });
+  await stack.upstream.send([{ sourceEventId: 'late-feed', n: 2, overrides: { source: 'new-feed', form: 'launch-party' } }]);
+  const eventId = String(unrouted.body.event_id);
+  const lettersOf = async (id: string) => (await batches.done<{ items: Letter[] }>('viewer', `/v1/dead-letters/${id}`)).items;
+  const refusedId = await eventually(async () => {
+    const { items } = await batches.done<{ items: (Letter & { event_id: string })[] }>('viewer', '/v1/dead-letters?class=unknown_source');
+    expect([items.length, (await lettersOf(eventId)).length]).toEqual([1, 1]);
+    return items[0]?.event_id ?? '';
+  }, 30_000);
+  const both = { filter: { event_ids: [eventId, refusedId] } };
+  const itemStates = async (id: string) => (await batches.items(id)).map(({ destination, state }) => `${destination} ${state}`).sort();
+
+  const first = await batches.approved(both);
+  await eventually(async () => expect(await itemStates(first.batch_id)).toEqual(['rejected failed', 'unrouted failed']), 60_000);
+
+  site.routing.unshift({ match: { organization: 'demo', form: 'launch-party' }, destinations: ['sandbox-crm'] });
+  site.sources.push({ id: 'new-feed', organization: 'demo', country: 'US' });
+  await restartWith(stack.stack, { app: 'intake', signal: 'SIGKILL', env: {}, whileDown: () => writeFileSync(file, stringify(site)) });
+  await stack.stack.ready('intake');
+  // The lead died again, with a letter for that; the first one is closed by it.
+  await eventually(async () => {
+    const letters = (await lettersOf(eventId)).map(({ state, closed_as }) => [state, closed_as ?? null]);
+    expect(letters).toEqual([
+      ['closed', 'superseded'],
+      ['open', null],
+    ]);
+  }, 60_000);
+  const second = await batches.approved(both);
+  await eventually(async () => expect((await batches.report(second.batch_id)).state).toBe('finished'), 60_000);
+  expect(await itemStates(second.batch_id)).toEqual(['rejected succeeded', 'unrouted succeeded']);
+
+  await eventually(async () => {
+    const { body } = await stack.intake.get(`/v1/leads/${eventId}`);
+    expect(body.deliveries).toEqual([expect.objectContaining({ destination: 'sandbox-crm', state: 'delivered' })]);
+    const counts = await stack.sandbox.leadCounts();
+    expect([counts.get(eventId), counts.size, [...counts.values()].every((count) => count === 1)]).toEqual([1, 3, true]);
+    for (const id of [eventId, refusedId]) expect((await lettersOf(id)).every(({ state }) => state === 'closed')).toBe(true);
+  }, 60_000);
+  const { code, balance } = await runBalance(stack.stack.runDir);
+  // Received: both by HTTP; the record twice, refused at first.
+  expect({ code, received: balance?.received }).toEqual({
+    code: 0,
+    received: { received: 4, accepted: 3, repeats: 0, conflicts: 0, rejected: 1, differences: [] },
+  });
+}, 240_000);
