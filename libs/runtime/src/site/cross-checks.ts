@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { longestVaultMs, unrouted } from '#contracts';
+import { longestVaultMs, refusedRecord, unrouted } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
 import { checkDestination, readableDestination } from './check-destination.js';
 import { checkPolicies } from './check-policies.js';
@@ -55,6 +55,11 @@ export function crossCheck(document: unknown): ConfigProblem[] {
     ...when(Object.hasOwn(site.destinations, unrouted), {
       path: `destinations.${unrouted}`,
       problem: 'is the name of deliveries that no rule matches',
+      fix: 'Give the destination another name',
+    }),
+    ...when(Object.hasOwn(site.destinations, refusedRecord), {
+      path: `destinations.${refusedRecord}`,
+      problem: 'is the name of refused records',
       fix: 'Give the destination another name',
     }),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),

@@ -302,6 +302,7 @@ operator:
     ['a rule for a source that does not exist', 'source: website', 'source: webste', 'routing[0].match'],
     ['a form that is not written as its slug', 'form: contact', 'form: Contact us', 'routing[0].match.form'],
     ['a destination with the name of unrouted deliveries', 'sandbox-marketing:', 'unrouted:', 'destinations.unrouted'],
+    ['a destination with the name of refused records', 'sandbox-marketing:', 'rejected:', 'destinations.rejected'],
     ['an unknown placeholder', '{external_id}', '{email}', 'destinations.sandbox-crm.lookup.lead'],
     [
       'a path of an operation that is not performed',
