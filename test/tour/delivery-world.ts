@@ -7,6 +7,7 @@ import { submitted, UpstreamProducer } from '../support/traffic.js';
 import { ask, CrmWitness } from './crm-witness.js';
 import { KafkaHands } from './kafka-hands.js';
 import { contactOf, leadBody } from './lead-body.js';
+import { reaches } from './leads.js';
 import { SharedKill } from './shared-kill.js';
 import { openTlsDoor } from './tls-door.js';
 import type { BalanceReport, CrmName, IntakeAnswer, Journey, Lead, NewLead, RecordedCall, TlsDoor, World } from './world.js';
@@ -43,7 +44,8 @@ function endpointsIn(runDir: string): Endpoints {
 
 class DeliveryWorld implements World {
   readonly against = 'delivery';
-  readonly run = `t${Date.now().toString(36)}`;
+  private readonly begunMs = Date.now();
+  readonly run = `t${this.begunMs.toString(36)}`;
   readonly accepted: (Lead & { sent: NewLead })[] = [];
   private readonly sharedKill: SharedKill;
 
@@ -153,6 +155,29 @@ class DeliveryWorld implements World {
     } finally {
       process.kill(pid, 'SIGCONT');
     }
+  }
+
+  async compare(campaign: string, destination: string): Promise<void> {
+    const window = { from: new Date(this.begunMs).toISOString(), to: new Date(Date.now() + 1).toISOString() };
+    const asked = { destination, ...window, campaign, by: 'failure tour' };
+    const { run_id: runId } = await this.internal<{ run_id: string }>('reconciler', '/internal/v1/reconcile/runs:start', asked);
+    await reaches(
+      'the end of a comparison',
+      async () => {
+        const { items } = await this.internal<{ items: { state: string }[] }>('reconciler', '/internal/v1/reconcile/runs:list', {
+          ids: [runId],
+        });
+        return items.filter(({ state }) => state === 'finished').length;
+      },
+      1,
+    );
+  }
+
+  async differences(eventId: string): Promise<string[]> {
+    const { items } = await this.internal<{ items: { class: string }[] }>('reconciler', '/internal/v1/reconcile/discrepancies:list', {
+      event_ids: [eventId],
+    });
+    return items.map((item) => item.class);
   }
 
   async balance(): Promise<BalanceReport> {

@@ -160,6 +160,14 @@ class NaiveWorld implements World {
     }
   }
 
+  compare(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  differences(): Promise<string[]> {
+    return Promise.resolve([]);
+  }
+
   balance(): Promise<BalanceReport> {
     return Promise.resolve({ balanced: false, summary: 'a naive writer keeps no books' });
   }

@@ -96,6 +96,10 @@ export interface World {
   freezeWriter(ms: number): Promise<void>;
   /** Has a person's approval for one lead's replay; gives the items that were let through. */
   approveReplay(eventId: string, destination: string): Promise<number>;
+  /** Has the destination compared with what was delivered of this campaign; resolves when that is done. */
+  compare(campaign: string, destination: string): Promise<void>;
+  /** Classes of what is known to differ of the lead. */
+  differences(eventId: string): Promise<string[]>;
   balance(): Promise<BalanceReport>;
   close(): Promise<void>;
 }
