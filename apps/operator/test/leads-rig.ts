@@ -8,6 +8,7 @@ import { leadsArea } from '../src/leads/leads.controller.js';
 import { ownerApi } from '../src/owners/owner-api.js';
 import { permissionsByRole, type Role } from '../src/people/permissions.js';
 import { PretendIntake } from './pretend-intake.js';
+import { PretendReconciler } from './pretend-reconciler.js';
 import { leadAccepted, openOperatorDatabase, PretendOwner } from './rig.js';
 
 const site = {
@@ -27,6 +28,7 @@ export interface LeadsRig {
   intake: PretendIntake;
   writer: PretendOwner;
   notifier: PretendOwner;
+  reconciler: PretendReconciler;
   logged: string[];
   /** Forgets every lead, letter, replay and reveal; all services are up again. */
   clear(): Promise<void>;
@@ -47,12 +49,16 @@ export async function openLeadsRig(databaseUrl: string): Promise<LeadsRig> {
   const logger = createLogger('operator', 'debug', { write: (line) => logged.push(line) });
   const token = 'operator-token-16chars';
   const serve = () => startInternalServer({ host: '127.0.0.1', port: 0, tokens: { operator: token }, readiness: [], logger });
-  const servers = [await serve(), await serve(), await serve()] as const;
+  const servers = [await serve(), await serve(), await serve(), await serve()] as const;
+  const reconciler = new PretendReconciler();
+  reconciler.serve(servers[3]);
   intake.serve(servers[0]);
   serveOwner(servers[1], writer);
   serveOwner(servers[2], notifier);
   const clientOf = ({ port }: InternalServer) => internalClient({ baseUrl: `http://127.0.0.1:${port}`, token, timeoutMs: 5_000 });
-  const clients = new Map(['intake', 'crm-writer', 'notifier'].map((name, index) => [name, clientOf(servers[index] as InternalServer)]));
+  const clients = new Map(
+    ['intake', 'crm-writer', 'notifier', 'reconciler'].map((name, index) => [name, clientOf(servers[index] as InternalServer)]),
+  );
   const owners = new Map(['crm-writer', 'notifier'].map((name) => [name, ownerApi(clients.get(name) as never)]));
   const area = await leadsArea({ db, site, owners, clients, logger } as never);
   const app = await createApp({ inbox: {} as never, areas: [area] }, { identify, onRefused: auditRefusals(db), logger } as never);
@@ -63,8 +69,12 @@ export async function openLeadsRig(databaseUrl: string): Promise<LeadsRig> {
     intake,
     writer,
     notifier,
+    reconciler,
     logged,
-    clear: () => clear(db, { intake, owners: [writer, notifier] }),
+    clear: () => {
+      reconciler.clear();
+      return clear(db, { intake, owners: [writer, notifier] });
+    },
     known: (changes) => {
       const lead = leadAccepted(changes);
       intake.courses.set(lead.event_id, courseOf(lead));

@@ -3,6 +3,7 @@ import { auditRefusals } from '../src/audit/audit-refusals.js';
 import { createApp } from '../src/http/create-app.js';
 import { permissionsByRole, type Role } from '../src/people/permissions.js';
 import type { Person } from '../src/people/person.js';
+import { type ReconcilerApi, reconcilerApi } from '../src/reconciliation/reconciler-api.js';
 import { reconciliationArea } from '../src/reconciliation/reconciliation-area.js';
 import { PretendReconciler } from './pretend-reconciler.js';
 import { openOperatorDatabase, silent } from './rig.js';
@@ -29,6 +30,8 @@ export interface RestAnswer {
 export interface ReconciliationRig {
   db: Database;
   reconciler: PretendReconciler;
+  /** The same, as operator asks it. */
+  api: ReconcilerApi;
   /** A request of a person: `role`, or `role@organization` for one who sees only that organization's leads. A body makes it a POST. */
   ask(who: string, path: string, body?: unknown): Promise<RestAnswer>;
   audited(): Promise<{ person: string; action: string; organization: string | null; subject: Record<string, unknown> }[]>;
@@ -58,6 +61,7 @@ export async function openReconciliationRig(databaseUrl: string): Promise<Reconc
   return {
     db,
     reconciler,
+    api: reconcilerApi(client),
     ask: async (who, path, body) => {
       const answer = await fetch(`${url}/v1/reconciliation/${path}`, {
         headers: { authorization: `Bearer ${who}`, ...(body !== undefined && { 'content-type': 'application/json' }) },

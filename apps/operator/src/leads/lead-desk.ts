@@ -3,7 +3,7 @@ import type { Site } from '#runtime';
 import { refusals } from '../http/refusal.js';
 import { mayRead, type Person } from '../people/person.js';
 import { type ActionTools, actOnDelivery, type DeliveryAction } from './delivery-actions.js';
-import { leadRecords } from './lead-records.js';
+import { type LeadTools, leadRecords } from './lead-records.js';
 import { reveal } from './reveal.js';
 import { type SearchAnswer, search, type searchRequest } from './search.js';
 import { toTimeline } from './timeline.js';
@@ -11,6 +11,7 @@ import type { Timeline } from './timeline-shape.js';
 
 export interface LeadDeskTools extends ActionTools {
   site: Pick<Site, 'destinations' | 'owners'>;
+  reconciler?: LeadTools['reconciler'];
 }
 
 /** What people can find out about one lead and do about it. A lead that a person may not see does not exist for them. */

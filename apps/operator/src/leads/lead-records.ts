@@ -1,7 +1,9 @@
 import type { LeadCourse, MaskedContact } from '#contracts';
-import type { DestinationsAnswer, HistoryItem } from '#delivery';
+import type { DestinationsAnswer, Discrepancy, HistoryItem } from '#delivery';
 import { InternalRefused, InternalUnavailable, type Sql } from '#runtime';
+import { Refusal } from '../http/refusal.js';
 import type { OwnerApi } from '../owners/owner-api.js';
+import type { ReconcilerApi } from '../reconciliation/reconciler-api.js';
 import type { IntakeApi } from './intake-api.js';
 import { type OwnRecords, ownRecords } from './own-records.js';
 
@@ -14,6 +16,8 @@ export interface LeadRecords {
   /** Deliveries by the service that owns them. */
   histories: ReadonlyMap<string, HistoryItem[]>;
   destinations: DestinationsAnswer['items'];
+  /** What was found to differ at destinations. */
+  discrepancies: Discrepancy[];
   own: OwnRecords;
   /** Services that did not answer. */
   unavailable: string[];
@@ -23,14 +27,16 @@ export interface LeadTools {
   db: Sql;
   intake: IntakeApi;
   owners: ReadonlyMap<string, OwnerApi>;
+  /** Absent: nothing is compared here. */
+  reconciler?: Pick<ReconcilerApi, 'discrepancies'>;
 }
 
 /** Asks all services about a lead at once. One that does not answer is named, and keeps nobody from what the others know. */
-export async function leadRecords({ db, intake, owners }: LeadTools, eventId: string): Promise<LeadRecords> {
+export async function leadRecords({ db, intake, owners, reconciler }: LeadTools, eventId: string): Promise<LeadRecords> {
   const unavailable = new Set<string>();
   const ask = <T>(service: string, answer: Promise<T>): Promise<T | undefined> =>
     answer.catch((error: unknown) => {
-      if (!(error instanceof InternalUnavailable || error instanceof InternalRefused)) throw error;
+      if (!isAway(error)) throw error;
       unavailable.add(service);
       return undefined;
     });
@@ -41,12 +47,14 @@ export async function leadRecords({ db, intake, owners }: LeadTools, eventId: st
   );
   const writer = owners.get('crm-writer');
   const destinations = writer === undefined ? undefined : ask('crm-writer', writer.destinations());
-  const [own, known, contact, heard, standing] = await Promise.all([
+  const compared = reconciler && ask('reconciler', reconciler.discrepancies({ event_ids: [eventId], limit: mostDiscrepancies }));
+  const [own, known, contact, heard, standing, differing] = await Promise.all([
     ownRecords(db, eventId),
     course,
     masked,
     Promise.all(histories),
     destinations,
+    compared,
   ]);
   return {
     eventId,
@@ -54,10 +62,17 @@ export async function leadRecords({ db, intake, owners }: LeadTools, eventId: st
     masked: contact?.masked ?? undefined,
     histories: new Map(heard.filter((one): one is readonly [string, HistoryItem[]] => one[1] !== undefined)),
     destinations: standing?.items ?? [],
+    discrepancies: differing?.items ?? [],
     own,
     unavailable: [...unavailable].sort(),
   };
 }
+
+/** Of one lead there are few. */
+const mostDiscrepancies = 200;
+
+const isAway = (error: unknown): boolean =>
+  error instanceof InternalUnavailable || error instanceof InternalRefused || (error instanceof Refusal && error.problem.status === 503);
 
 /** Whose lead it is; undefined where nobody who answered knows it. */
 export function organizationOf({ course, own }: Pick<LeadRecords, 'course' | 'own'>): string | undefined {

@@ -6,6 +6,7 @@ import type { OpenArea } from '../area.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
 import { readInput } from '../http/read-input.js';
+import { reconcilerApi } from '../reconciliation/reconciler-api.js';
 import { actionAnswer, discardAction, evidenceAction, lookupAction } from './delivery-actions.js';
 import { intakeApi } from './intake-api.js';
 import { LeadDesk } from './lead-desk.js';
@@ -98,7 +99,9 @@ type OfDelivery = Extract<CommandRequest, { event_id: string }>;
 type Unsigned = OfDelivery extends infer C ? (C extends OfDelivery ? Omit<C, 'event_id' | 'by'> : never) : never;
 
 /** Search, timeline, reveal and the actions on one delivery. */
-export const leadsArea: OpenArea = ({ db, site, owners, clients, logger }) => ({
-  controllers: [LeadsController],
-  providers: [{ provide: LeadDesk, useValue: new LeadDesk({ db, site, owners, intake: intakeApi(clients.get('intake')), logger }) }],
-});
+export const leadsArea: OpenArea = ({ db, site, owners, clients, logger }) => {
+  const compares = clients.get('reconciler');
+  const reconciler = compares && reconcilerApi(compares);
+  const desk = new LeadDesk({ db, site, owners, intake: intakeApi(clients.get('intake')), reconciler, logger });
+  return { controllers: [LeadsController], providers: [{ provide: LeadDesk, useValue: desk }] };
+};

@@ -43,6 +43,8 @@ export interface ReplayRecord {
   state: string;
   closed_at: Date | null;
   batch_state: string;
+  /** It repairs what differs at the destination. */
+  repairs: boolean;
   author: string | null;
   approver: string | null;
   reason: string | null;
@@ -63,7 +65,7 @@ SELECT dead_letter_id, state, closed_as, closed_at, service, destination, organi
 FROM dead_letter WHERE event_id = $1 ORDER BY dead_letter_id LIMIT 200`;
 
 const replaysSql = `
-SELECT i.batch_id, i.item_id, i.destination, i.service, i.state, i.closed_at, b.state AS batch_state, b.author, b.approver, b.reason, b.approved_at,
+SELECT i.batch_id, i.item_id, i.destination, i.service, i.state, i.closed_at, b.state AS batch_state, i.discrepancy_ids IS NOT NULL AS repairs, b.author, b.approver, b.reason, b.approved_at,
   b.deadline_at
 FROM replay_item i JOIN replay_batch b USING (batch_id) WHERE i.event_id = $1 ORDER BY b.created_at, i.item_id LIMIT 200`;
 

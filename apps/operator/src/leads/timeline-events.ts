@@ -2,10 +2,16 @@ import { type CourseDelivery, type LeadCourse, parseNotificationName } from '#co
 import type { AttemptItem, HistoryItem } from '#delivery';
 import type { LeadRecords } from './lead-records.js';
 import type { AuditRecord, LetterRecord, ReplayRecord } from './own-records.js';
+import { foundEvent } from './timeline-discrepancies.js';
 import type { TimelineEvent } from './timeline-shape.js';
 
 /** Everything that happened to a lead, oldest first. Pure. */
-export function eventsOf({ course, histories, own }: Pick<LeadRecords, 'course' | 'histories' | 'own'>): TimelineEvent[] {
+export function eventsOf({
+  course,
+  histories,
+  discrepancies,
+  own,
+}: Pick<LeadRecords, 'course' | 'histories' | 'discrepancies' | 'own'>): TimelineEvent[] {
   const deliveries = [...histories].flatMap(([service, items]) => items.map((item) => ({ service, item })));
   const events = [
     ...(course === undefined ? [] : intakeEvents(course)),
@@ -15,6 +21,7 @@ export function eventsOf({ course, histories, own }: Pick<LeadRecords, 'course' 
       deliveries.flatMap(({ item }) => item.attempts),
     ),
     ...own.letters.flatMap(letterEvents),
+    ...discrepancies.map(foundEvent),
     ...own.replays.flatMap(replayEvents),
     ...own.audited.map(auditEvent),
   ];
@@ -200,14 +207,16 @@ function letterEvents(letter: LetterRecord): TimelineEvent[] {
   return events;
 }
 
-function replayEvents({ batch_id, destination, approver, approved_at, state, closed_at, reason }: ReplayRecord): TimelineEvent[] {
-  const about = { kind: 'replay', service: 'operator', destination, detail: `batch ${batch_id}` } as const;
+function replayEvents({ batch_id, destination, approver, approved_at, state, closed_at, reason, repairs }: ReplayRecord): TimelineEvent[] {
+  const kind = repairs ? ('reconciliation' as const) : ('replay' as const);
+  const word = repairs ? 'Repair' : 'Replay';
+  const about = { kind, service: 'operator', destination, detail: `batch ${batch_id}` };
   const events: TimelineEvent[] = [];
   if (approved_at !== null) {
     const detail = reason === null ? about.detail : `${about.detail}: ${reason}`;
-    events.push({ ...about, detail, at: approved_at.toISOString(), title: 'Replay approved', by: approver ?? undefined });
+    events.push({ ...about, detail, at: approved_at.toISOString(), title: `${word} approved`, by: approver ?? undefined });
   }
-  if (closed_at !== null) events.push({ ...about, at: closed_at.toISOString(), title: `Replay ended: ${state}`, outcome: state });
+  if (closed_at !== null) events.push({ ...about, at: closed_at.toISOString(), title: `${word} ended: ${state}`, outcome: state });
   return events;
 }
 

@@ -151,6 +151,42 @@ describe('the timeline', () => {
     });
   });
 
+  it('tells what was found to differ, by which run, who had it repaired and with what end', async () => {
+    const lead = rig.known();
+    const { first_run_id, discrepancy_id } = rig.reconciler.found({
+      event_id: lead.event_id,
+      state: 'repaired',
+      by: 'ada',
+      approver: 'bob',
+      result: 'succeeded lead=L-9',
+    });
+    await rig.db.sql(
+      'spec.repair_batch',
+      `INSERT INTO replay_batch (batch_id, state, approver, approved_by, author, reason, selection, maximum, approved_at)
+       VALUES ($1, 'finished', 'bob', 'api', 'ada', 'lost at the CRM', '{}', 50, clock_now())`,
+      [first_run_id],
+    );
+    await rig.db.sql(
+      'spec.repair_item',
+      `INSERT INTO replay_item (batch_id, item_id, event_id, destination, service, state, closed_at, checked_at, discrepancy_ids)
+       VALUES ($1, gen_random_uuid(), $2, 'crm', 'crm-writer', 'succeeded', clock_now() + interval '1 second', clock_now(), ARRAY[$3::uuid])`,
+      [first_run_id, lead.event_id, discrepancy_id],
+    );
+    const { body } = await timeline(lead.event_id);
+    const events = (body.events as { kind: string }[]).filter(({ kind }) => kind === 'reconciliation');
+    expect(events).toMatchObject([
+      {
+        title: 'Compared with crm: lead is not there, though it was confirmed',
+        detail: expect.stringMatching(/^run .*; now repaired by bob: succeeded lead=L-9$/),
+      },
+      { title: 'Repair approved', by: 'bob', detail: expect.stringContaining('lost at the CRM') },
+      { title: 'Repair ended: succeeded' },
+    ]);
+    expect(body.replays).toMatchObject([{ repairs: true, state: 'succeeded' }]);
+    rig.reconciler.down = true;
+    expect((await timeline(lead.event_id)).body).toMatchObject({ unavailable: ['reconciler'] });
+  });
+
   it('shows a service that is away as unavailable, with what others have kept of its calls', async () => {
     const lead = await failedThenReplayed();
     rig.writer.down = true;

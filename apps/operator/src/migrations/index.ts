@@ -9,6 +9,7 @@ import { LetterKinds1764460800010 } from './1764460800010-letter-kinds.js';
 import { Repairs1764460800011 } from './1764460800011-repairs.js';
 import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
 import { RefusedRecords1764547200010 } from './1764547200010-refused-records.js';
+import { ReconciliationFigures1764547200011 } from './1764547200011-reconciliation-figures.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -20,7 +21,8 @@ export const migrations = [
   Reveals1764460800004,
   Live1764460800005,
   LetterKinds1764460800010,
-  ReplayAtSize1764460800012,
   Repairs1764460800011,
+  ReplayAtSize1764460800012,
   RefusedRecords1764547200010,
+  ReconciliationFigures1764547200011,
 ];

@@ -3,6 +3,7 @@ import type { OpenFigure } from '#delivery';
 import type { Sql } from '#runtime';
 import { batchReport, listBatches } from '../batches/read-batches.js';
 import type { Person } from '../people/person.js';
+import { readFigures, reconciliationFigures } from '../reconciliation/keep-figures.js';
 import { readBalance } from './keep-balance.js';
 import { type LetterFigure, letterFigures } from './letter-figures.js';
 import { readSamples, type StoredSample } from './samples.js';
@@ -47,6 +48,9 @@ export const overviewAnswer = z.object({
     .array(z.object({ at: z.string(), measured: count, p50: count, p95: count, p99: count }))
     .describe('Milliseconds from submission until the destination had it, by the hour of acceptance.'),
   work_by_owner: z.array(z.object({ owner: z.string(), open: count, overdue: count, oldest_age_ms: age })),
+  reconciliation: reconciliationFigures
+    .nullable()
+    .describe('What differs at destinations, as last counted; null: not yet, or nothing is compared here.'),
   recent_batches: z.array(batchReport),
 });
 export type Overview = z.infer<typeof overviewAnswer>;
@@ -70,6 +74,7 @@ export async function readOverview(db: Sql, person: Person): Promise<Overview> {
     backlog: samples.map(toPoint),
     time_to_write: times,
     work_by_owner: byOwner(letters),
+    reconciliation: await readFigures(db, person),
     recent_batches,
   };
 }

@@ -9,7 +9,7 @@ import { type DiscrepancyItem, withRunbook } from './shapes.js';
 const name = z.string().min(1).max(512);
 
 /** What is named must be equal. */
-export const discrepancyFilter = {
+const discrepancyFilter = {
   class: z.enum(discrepancyClasses).optional(),
   destination: name.optional(),
   state: z.enum(discrepancyStates).optional(),

@@ -1,5 +1,6 @@
 import type { OpenArea } from '../area.js';
 import { batchTools } from '../batches/batch-area.js';
+import { keepFigures } from './keep-figures.js';
 import { reconcilerApi } from './reconciler-api.js';
 import { ReconciliationController } from './reconciliation.controller.js';
 import { ReconciliationDesk } from './reconciliation-desk.js';
@@ -13,6 +14,10 @@ export const reconciliationArea: OpenArea = (given) => {
   return {
     controllers: [ReconciliationController],
     providers: [{ provide: ReconciliationDesk, useValue: desk }],
-    steps: { repairs: () => tellReconciler({ db, reconciler, logger }) },
+    steps: {
+      repairs: () => tellReconciler({ db, reconciler, logger }),
+      // Without a reconciler nothing is compared, and nothing is to be counted.
+      ...(clients.has('reconciler') && { 'what differs': () => keepFigures({ db, site, reconciler }) }),
+    },
   };
 };

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { openReconciliationRig, type ReconciliationRig } from '../../test/reconciliation-rig.js';
+import { personOf } from '../../test/replay-rig.js';
+import { keepFigures, readFigures, reconciliationFigures } from './keep-figures.js';
 
 jest.setTimeout(60_000);
 
@@ -175,6 +177,40 @@ describe('runs', () => {
       { run_id: own.run_id, counts: { compared: 10, missing: 1 } },
     ]);
     expect((await rig.ask('viewer', 'runs?limit=2')).body.items).toHaveLength(2);
+  });
+});
+
+describe('the figures of the overview', () => {
+  const all = personOf('boss');
+  const keep = () => keepFigures({ db: rig.db, site: { destinations: { crm: {} } } as never, reconciler: rig.api });
+
+  it('count what is open by class and destination, of own leads, and name the last run of each', async () => {
+    expect(await readFigures(rig.db, all)).toBeNull();
+    for (const state of ['open', 'repair_failed', 'repaired', 'accepted'] as const) rig.reconciler.found({ state });
+    rig.reconciler.found({ organization: 'other', urgency: 'low' });
+    rig.reconciler.found({ class: 'duplicate', organization: undefined, urgency: 'normal' });
+    const { run_id } = rig.reconciler.ran();
+    await keep();
+    expect(reconciliationFigures.parse(await readFigures(rig.db, all))).toMatchObject({
+      open: [
+        { destination: 'crm', class: 'missing', count: 3, high: 2 },
+        { destination: 'crm', class: 'duplicate', count: 1, high: 0 },
+      ],
+      more: false,
+      last_runs: [{ destination: 'crm', run_id, compared: 10 }],
+    });
+    expect(await readFigures(rig.db, personOf('demo', { organizations: ['demo'] }))).toMatchObject({
+      open: [{ class: 'missing', count: 2, high: 2 }],
+      last_runs: [],
+    });
+  });
+
+  it('stay as they were while the reconciler does not answer', async () => {
+    const before = await readFigures(rig.db, all);
+    rig.reconciler.down = true;
+    await rig.db.sql('spec.age', "UPDATE reconciliation_figures SET began_at = began_at - interval '1 hour'", []);
+    await expect(keep()).rejects.toMatchObject({ problem: { status: 503 } });
+    expect(await readFigures(rig.db, all)).toEqual(before);
   });
 });
 

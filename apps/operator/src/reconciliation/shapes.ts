@@ -83,7 +83,6 @@ export const balanceItem = z.object({
   closed: z.boolean().describe('Every delivery of the day is final: it is not counted again.'),
   taken_at: time,
 });
-export type BalanceItem = z.infer<typeof balanceItem>;
 
 export const receivedItem = z.object({
   day,
