@@ -31,15 +31,15 @@ const cuts: Record<string, readonly string[]> = {
   'party-changed': [partyWrite],
   'opportunity-made': [opportunityCreate],
   'lookup-lost': [opportunityCreate, opportunityLookup],
-  'all-lost': [partyCreate, opportunityCreate],
   'login-lost': ['db.login'],
+  ...(long && { 'all-lost': [partyCreate, opportunityCreate] }),
 };
 const steps: readonly CrashPoint[] = long
   ? ['claimed', 'marked', 'sent', 'answered', 'recorded', 'published', 'deleted', 'settled', 'committed', 'looked_up', 'verified']
   : ['marked', 'sent', 'answered', 'recorded'];
 const killed = (step: CrashPoint): string => `killed-${step.replace('_', '-')}`;
 const forms = [...Object.keys(cuts), ...steps.map(killed), 'pair', 'twice'];
-const timings = { LEASE_MS: '8000', SWEEP_MS: '1000', KAFKA_SESSION_TIMEOUT_MS: '6000' };
+const timings = { LEASE_MS: '8000', SWEEP_MS: '1000', KAFKA_SESSION_TIMEOUT_MS: '3000' };
 
 let tryton: Tryton;
 let door: CuttingDoor;

@@ -30,9 +30,10 @@ export function writeTrytonSite(
           max_execution: '1s',
           search_lag: '1s',
           backoff: { base: '1s', cap: '2s' },
-          breaker: { cool_down: '1s', longest_cool_down: '2s' },
+          breaker: { cool_down: '200ms', longest_cool_down: '500ms' },
           retry_budget: 1,
-          concurrency: 8,
+          // One Python process serves them all.
+          concurrency: 2,
           ...settings,
         },
       ]),
