@@ -13,6 +13,7 @@ import { LiveStates } from '../src/journey/live-states.js';
 import { DatabasePatience } from '../src/kafka/database-patience.js';
 import { ResolvedLeads } from '../src/kafka/resolved-leads.js';
 import { SubmittedLeads } from '../src/kafka/submitted-leads.js';
+import { RefusalsTally } from '../src/received/refusals-tally.js';
 import { ReplayedItems } from '../src/replay/replayed-items.js';
 import { codec } from './fixture.js';
 
@@ -38,6 +39,8 @@ export interface Doors {
   /** Base URL of the HTTP door. */
   url: string;
   strategy?: MessagingStrategy;
+  /** Writes down what was refused without a transaction, as happens every second. */
+  countRefusals(): Promise<void>;
 }
 
 /** Intake's doors as the process opens them, on any free port, without relay and internal API. */
@@ -50,6 +53,7 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
       logger,
       retryMs: 100,
     });
+  const refused = new RefusalsTally({ db, logger });
   const app = await createApp(
     {
       acceptance: new HttpAcceptance(tools, options.coalescing),
@@ -64,6 +68,7 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
       telemetry: tools.telemetry,
       logger,
       bodyLimitBytes: options.bodyLimitBytes ?? tools.site.limits.bodyBytes,
+      onSubmission: (from, outcome) => refused.note(from, outcome),
     },
   );
   if (strategy) {
@@ -71,7 +76,7 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
     await app.startAllMicroservices();
   }
   await app.listen({ host: '127.0.0.1', port: 0 });
-  return { app, url: await app.getUrl(), strategy };
+  return { app, url: await app.getUrl(), strategy, countRefusals: () => refused.flush() };
 }
 
 function strategyOf({ port, leads, resolved, replay }: NonNullable<DoorOptions['kafka']>, logger: Logger): MessagingStrategy {
