@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Connections, type Endpoints, type InfraPart, type RunState, runPaths, writeJsonFile } from '#testkit';
-import { checkSite } from './check-site.js';
+import { checkSiteApart } from './check-site-apart.js';
 import { endpointsOf } from './endpoints.js';
 import { callersEnvironment, type Surroundings } from './environment.js';
 import { infrastructure, infrastructurePorts, stopCompose } from './infrastructure.js';
@@ -56,7 +56,7 @@ export class Instance {
     const secretsDir = runPaths(runDir).secrets;
     const { sourceKeyHash, ...secrets } = ensureSecrets(secretsDir, this.root);
     const around = { ports, siteFile: config, secretsDir, sourceKeyHash, auditHead: runPaths(runDir).auditHead };
-    checkSite(around);
+    await checkSiteApart(around);
     const connections = await this.startInfrastructure(around);
     await Promise.all(services.map((service) => this.startService(service, { ...around, connections })));
     const endpoints = (): Endpoints => endpointsOf({ ports, connections, ...secrets, pidOf: (app) => this.supervisor.pid(app) });

@@ -32,6 +32,8 @@ const settings = [
   'max_connections=200',
   'io_method=sync',
   'wal_buffers=2MB',
+  // Nothing is replicated: one process less.
+  'max_logical_replication_workers=0',
   'max_wal_size=512MB',
   'jit=off',
   'timezone=UTC',
