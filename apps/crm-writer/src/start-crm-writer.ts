@@ -91,7 +91,7 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const { db } = storage;
   const relay = createRelay({ db, kafka, logger, pollMs: env.RELAY_POLL_MS });
   const callTimes = new CallTimes({ db, logger });
-  const served = configs.map((config) => serve(context, config, { storage, keyed, callTimes }));
+  const served = configs.map((config) => serve(context, config, { storage, keyed, callTimes, relay }));
   const known = knownStates(new Map(served.map(({ config, control }) => [config.name, control])));
 
   const strategy = messagingStrategy(context, { kafka, storage, served: configs });
@@ -99,14 +99,7 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const contacts = createContacts({ db, logger, wakeTopic, relayWake });
   const engines = createEngines(context, served, { storage, relay, vault: vaultClient(vault), contacts, replays: replays.gate, strategy });
   const app = await NestFactory.createMicroservice(crmWriterModule(engines), { strategy, logger: false, abortOnError: false });
-  const door = new KafkaDoor({
-    kafka,
-    destinations: Object.keys(site.destinations),
-    groups: configs.map(({ name }) => groups.crmWriter(name)),
-    produces: [topics.leadResolved, ...configs.map(({ name }) => dlqTopic(topics.leadAccepted, groups.crmWriter(name)))],
-    begin: () => app.listen(),
-    logger,
-  });
+  const door = kafkaDoor(context, { kafka, served: configs, begin: () => app.listen() });
   const server = await startInternalServer({
     host: env.INTERNAL_HOST,
     port: env.INTERNAL_PORT,
@@ -143,6 +136,20 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
 
 const wakeTopic = (destination: string): string => retryTopic(topics.leadAccepted, groups.crmWriter(destination), '15s');
 
+function kafkaDoor(
+  { site, logger }: Context,
+  { kafka, served, begin }: { kafka: KafkaPort; served: readonly DestinationConfig[]; begin: () => Promise<unknown> },
+): KafkaDoor {
+  return new KafkaDoor({
+    kafka,
+    destinations: Object.keys(site.destinations),
+    groups: served.map(({ name }) => groups.crmWriter(name)),
+    produces: [topics.leadResolved, ...served.map(({ name }) => dlqTopic(topics.leadAccepted, groups.crmWriter(name)))],
+    begin,
+    logger,
+  });
+}
+
 /** Stops fetching and waits for what the engines hold. */
 async function closeConsumers(app: Pick<INestApplicationContext, 'close'>, door: KafkaDoor): Promise<void> {
   door.stop();
@@ -152,7 +159,7 @@ async function closeConsumers(app: Pick<INestApplicationContext, 'close'>, door:
 function serve(
   { env, site, logger }: Context,
   config: DestinationConfig,
-  { storage, keyed, callTimes }: { storage: Storage; keyed: ReturnType<typeof hmacs>; callTimes: CallTimes },
+  { storage, keyed, callTimes, relay }: { storage: Storage; keyed: ReturnType<typeof hmacs>; callTimes: CallTimes; relay: Relay },
 ): Served {
   const onTime = callTimes.of(config.name);
   const secretsDir = env.LD_SECRETS_DIR;
@@ -164,7 +171,7 @@ function serve(
     policy: destinationPolicy(config),
     check: target.check,
     logger,
-    url: env.DATABASE_URL,
+    notifications: relay.notifications,
   });
   return { config, connector, target, control };
 }

@@ -75,8 +75,14 @@ export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: De
   };
 }
 
-function openControl({ env, logger }: ServiceContext<typeof notifierEnv>, { storage }: DeskParts, channel: string): DestinationControl {
-  return createDestinationControl({ db: storage.db, destination: channel, policy: channelPolicy, logger, url: env.DATABASE_URL });
+function openControl({ logger }: ServiceContext<typeof notifierEnv>, { storage, relay }: DeskParts, channel: string): DestinationControl {
+  return createDestinationControl({
+    db: storage.db,
+    destination: channel,
+    policy: channelPolicy,
+    logger,
+    notifications: relay.notifications,
+  });
 }
 
 function openEngine(

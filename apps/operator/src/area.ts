@@ -1,6 +1,6 @@
 import type { Provider, Type } from '@nestjs/common';
 import type { JWK } from 'jose';
-import type { Codec } from '#messaging';
+import type { Codec, Notifications } from '#messaging';
 import type { Database, InternalClient, InternalServer, Logger, ServiceContext, Site } from '#runtime';
 import type { operatorEnv } from './env.js';
 import type { OwnerApi } from './owners/owner-api.js';
@@ -20,6 +20,8 @@ export interface AreaTools {
   privateKey: JWK;
   /** Absent: people paste a token. */
   signIn?: SignInNow;
+  /** Of the database. */
+  notifications: Notifications;
   /** Tells the relay that there is a row in the outbox. */
   relayWake: () => void;
   logger: Logger;

@@ -58,17 +58,23 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
 
   const strategy = messagingStrategy(context, kafka, [...sources.keys()]);
   const inbox = new DeadLetterInbox({ ...storage, sources, owners, site, control: () => strategy.consumer(group), logger });
-  const areas = await openAreas({ env, site, ...storage, owners, clients, privateKey, signIn, relayWake: () => relay.wake(), logger });
+  const areas = await openAreas({
+    env,
+    site,
+    ...storage,
+    owners,
+    clients,
+    privateKey,
+    signIn,
+    relayWake: () => relay.wake(),
+    notifications: relay.notifications,
+    logger,
+  });
   const app = await createApp({ inbox, areas }, { identify, onRefused: auditRefusals(db), logger, signIn });
   app.connectMicroservice({ strategy }, { inheritAppConfig: false });
-  const door = new KafkaDoor({
-    kafka,
-    destinations: Object.keys(site.destinations),
-    groups: [group],
-    produces: [...sources.values()].flatMap(({ replayTopic }) => replayTopic ?? []),
-    logger,
-    begin: () => app.startAllMicroservices(),
-  });
+  const produces = [...sources.values()].flatMap(({ replayTopic }) => replayTopic ?? []);
+  const destinations = Object.keys(site.destinations);
+  const door = new KafkaDoor({ kafka, destinations, groups: [group], produces, logger, begin: () => app.startAllMicroservices() });
   const server = await startInternalServer({
     host: env.INTERNAL_HOST,
     port: env.INTERNAL_PORT,

@@ -36,6 +36,7 @@ async function areaTools(secretsDir: string): Promise<AreaTools> {
     owners: new Map(),
     clients: new Map(),
     privateKey: key,
+    notifications: { listen: () => () => undefined },
     relayWake: () => undefined,
     logger: silent,
   };

@@ -21,6 +21,7 @@ export type {
   TopicPartitionOffset,
 } from './kafka/ports.js';
 export { insertOutbox, type OutboxColumns, type OutboxRow, outboxColumns, outboxDdl, outboxInsert, outboxLanes } from './outbox/outbox.js';
+export type { NotificationHandlers, Notifications } from './relay/notifications.js';
 export { createRelay, type Relay, type RelayOptions } from './relay/relay.js';
 export { MessagingStrategy, type MessagingStrategyOptions, type Subscription } from './strategy/messaging-strategy.js';
 export { OriginalErrors } from './strategy/original-errors.js';

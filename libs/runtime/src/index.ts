@@ -19,7 +19,6 @@ export { type Column, columnValues, unnestColumns } from './database/columns.js'
 export { type Database, type DatabaseOptions, openDatabase, type Sql, type Tx } from './database/database.js';
 export { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database/database-errors.js';
 export { databaseReadiness } from './database/database-readiness.js';
-export { type Listener, type ListenOptions, listen } from './database/listen.js';
 export { type MigrateOptions, type Migrations, migrateService } from './database/migrate-service.js';
 export { type FieldProblem, type Problem, problem, problemContentType } from './http/problem.js';
 export { firstEventId, newEventId, newLeadRef } from './ids.js';

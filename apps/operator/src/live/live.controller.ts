@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Inject, type OnModuleDestroy, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { type Listener, listen } from '#runtime';
 import type { OpenArea } from '../area.js';
 import { Follower } from '../follower.js';
 import { Permit } from '../http/permit.js';
@@ -59,31 +58,27 @@ class LiveController implements OnModuleDestroy {
 }
 
 /** Live updates of the console. */
-export const liveArea: OpenArea = ({ env, owners, logger }) => {
+export const liveArea: OpenArea = ({ notifications, owners, logger }) => {
   const changes = new Changes();
   const follower = new Follower({ everyMs: watchEveryMs, logger, steps: { destinations: watchDestinations(owners, changes) } });
-  let listener: Listener | undefined;
+  let hear: (() => void) | undefined;
   return {
     controllers: [LiveController],
     providers: [{ provide: Changes, useValue: changes }],
-    start: async () => {
+    start: () => {
       follower.start();
-      listener = await listen({
-        url: env.DATABASE_URL,
-        channel: 'ld_operator_changes',
-        applicationName: 'operator-live',
-        onNotify: (what) => changes.tell(what),
+      hear = notifications.listen('ld_operator_changes', {
+        notified: (what) => changes.tell(what),
         // Whatever was told meanwhile was told to nobody.
-        onReconnect: () => {
+        reconnected: () => {
           for (const what of ['dead-letters', 'batches', 'erasures', 'corrections']) changes.tell(what);
         },
-        logger,
       });
     },
     stop: async () => {
       changes.stop();
       await follower.stop();
-      await listener?.stop();
+      hear?.();
     },
   };
 };

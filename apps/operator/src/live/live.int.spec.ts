@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { DestinationsAnswer } from '#delivery';
 import type { Database } from '#runtime';
-import { eventually, type TestDatabase, testDatabase } from '#testkit';
+import { eventually, notificationsOf, type TestDatabase, testDatabase } from '#testkit';
 import { openOperatorDatabase, silent } from '../../test/rig.js';
 import type { Area, AreaTools } from '../area.js';
 import { createApp } from '../http/create-app.js';
@@ -16,6 +16,7 @@ let database: TestDatabase;
 let db: Database;
 let app: NestFastifyApplication;
 let area: Area;
+let notifications: ReturnType<typeof notificationsOf>;
 let url: string;
 const aborted = new AbortController();
 const heard: string[] = [];
@@ -23,7 +24,8 @@ const heard: string[] = [];
 beforeAll(async () => {
   database = await testDatabase('live');
   db = await openOperatorDatabase(database.url);
-  area = await liveArea({ env: { DATABASE_URL: database.url }, owners: new Map(), logger: silent } as unknown as AreaTools);
+  notifications = notificationsOf(database.url);
+  area = await liveArea({ notifications, owners: new Map(), logger: silent } as unknown as AreaTools);
   app = await createApp(
     { inbox: {} as never, areas: [area] },
     {
@@ -43,6 +45,7 @@ afterAll(async () => {
   aborted.abort();
   await app.close();
   await area.stop?.();
+  await notifications.close();
   await db.close();
   await database.drop();
 });

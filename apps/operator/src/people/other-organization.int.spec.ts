@@ -115,6 +115,7 @@ beforeAll(async () => {
     owners,
     clients,
     privateKey: loadPermitPrivateKey(secretsDir),
+    notifications: { listen: () => () => undefined },
     relayWake: () => undefined,
     logger: silent,
   });

@@ -1,3 +1,4 @@
+import type { Notifications } from '#messaging';
 import type { Database, Logger } from '#runtime';
 import type { Outcome } from '../outcome.js';
 import type { Backoff } from '../target.js';
@@ -81,8 +82,8 @@ export interface DestinationControlOptions {
   /** A cheap call that proves credentials and reachability. Absent: a 401 blocks, a 403 is taken for the lead's own. */
   check?(): Promise<{ ok: boolean; code?: string }>;
   logger: Logger;
-  /** Direct connection for LISTEN, one per process for all destinations of a database. Absent: polling alone, a second late at most. */
-  url?: string;
+  /** Of the database; absent: polling alone, a second late at most. */
+  notifications?: Notifications;
   /** Names this process in the row; default a random one. */
   instanceId?: string;
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createLogger, type Database, DatabaseUnavailable, metricsText, migrateService, openDatabase } from '#runtime';
-import { eventually, type TestDatabase, testDatabase } from '#testkit';
+import { eventually, notificationsOf, type TestDatabase, testDatabase } from '#testkit';
 import type { Outcome } from '../outcome.js';
 import { destinationsToProbe, heldDestinations, holdDestination, releaseDestination } from './commands.js';
 import type { DestinationControl, DestinationControlOptions, DestinationPolicy, Mode } from './control.js';
@@ -41,6 +41,7 @@ let fresh: TestDatabase;
 let owner: pg.Client;
 /** One for each process. */
 let databases: Database[] = [];
+let heard: ReturnType<typeof notificationsOf>[] = [];
 let destination = '';
 let advancedMs = 0;
 const controls: DestinationControl[] = [];
@@ -52,6 +53,7 @@ beforeAll(async () => {
   const open = () =>
     openDatabase({ url: fresh.url, role: 'ld_crm_writer', schema: 'crm_writer', applicationName: 'destination-spec', poolSize: 3 });
   databases = [await open(), await open()];
+  heard = [notificationsOf(fresh.url), notificationsOf(fresh.url)];
   owner = new pg.Client({ connectionString: fresh.url });
   await owner.connect();
 });
@@ -64,6 +66,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await owner.end();
+  await Promise.all(heard.map((one) => one.close()));
   await Promise.all(databases.map((db) => db.close()));
   await fresh.drop();
 });
@@ -76,7 +79,14 @@ async function advance(ms: number): Promise<void> {
 }
 
 async function start(index: 0 | 1, more: Partial<DestinationControlOptions> = {}): Promise<DestinationControl> {
-  const control = createDestinationControl({ db: databases[index] as Database, destination, policy, logger, url: fresh.url, ...more });
+  const control = createDestinationControl({
+    db: databases[index] as Database,
+    destination,
+    policy,
+    logger,
+    notifications: heard[index],
+    ...more,
+  });
   controls.push(control);
   await control.start();
   return control;
@@ -141,7 +151,7 @@ describe('two processes that send to one destination', () => {
 
   it('find out by themselves where notifications do not arrive', async () => {
     const one = await start(0);
-    const two = await start(1, { db: dyingDatabase(databases[1] as Database), url: undefined });
+    const two = await start(1, { db: dyingDatabase(databases[1] as Database), notifications: undefined });
     await failUntilBlocked(one);
     await mode(two, 'blocked');
     expect(two.reason).toBe('failing');

@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, type Listener, type Logger, listen } from '#runtime';
+import type { Notifications } from '#messaging';
+import type { Database, Logger } from '#runtime';
 import type { Draw, Drawn, QuotaBucket } from './quota-bucket.js';
 import { changeRow, channelName, drawTokens, ensureRows, readRows } from './state-sql.js';
 import type { Change, Reading, StateStore, Watcher } from './state-store.js';
 
 export interface StateFeedOptions {
   logger: Logger;
-  /** Direct connection for LISTEN; absent: polling alone. */
-  url?: string;
+  /** Absent: polling alone. */
+  notifications?: Notifications;
 }
 
 const pollMs = 1_000;
@@ -76,21 +77,17 @@ export class StateFeed implements StateStore {
 
   /** Notifications are a shortcut: without them the poll finds everything a second later. */
   async #listen(signal: AbortSignal): Promise<void> {
-    const { url, logger } = this.#options;
-    if (url === undefined) return;
-    let listener: Listener | undefined;
-    while (listener === undefined && !signal.aborted) {
-      const channel = await channelName(this.#db).catch(() => undefined);
+    const { notifications } = this.#options;
+    if (notifications === undefined) return;
+    let channel: string | undefined;
+    while (channel === undefined && !signal.aborted) {
+      channel = await channelName(this.#db).catch(() => undefined);
       if (channel === undefined) await delay(pollMs, undefined, { signal, ref: false }).catch(() => undefined);
-      else listener = await this.#open(url, channel, logger);
     }
-    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-    await listener?.stop();
-  }
-
-  #open(url: string, channel: string, logger: Logger): Promise<Listener> {
+    if (channel === undefined || signal.aborted) return;
     const read = () => void this.#read();
-    return listen({ url, channel, applicationName: 'ld-destinations', onNotify: read, onReconnect: read, logger });
+    const leave = notifications.listen(channel, { notified: read, reconnected: read });
+    signal.addEventListener('abort', leave, { once: true });
   }
 
   /** One at a time; whoever asks meanwhile gets the next one. Never rejects. */

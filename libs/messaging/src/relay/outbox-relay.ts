@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { crashPoint, type Logger, metrics, type ReadinessCheck } from '#runtime';
 import { Lanes } from './lanes.js';
 import { LateFloor } from './late-floor.js';
+import { Channels } from './notifications.js';
 import { OutboxSession, type SkippedRow } from './outbox-session.js';
 import { Publisher } from './publisher.js';
 import type { QueuedRow } from './queued-row.js';
@@ -32,6 +33,7 @@ export class OutboxRelay implements Relay {
   private readonly publisher: Publisher;
   private readonly lanes = new Lanes();
   private readonly signal = new Signal();
+  readonly notifications = new Channels(() => this.signal.raise());
   private late = new LateFloor();
   private running: Promise<void> | undefined;
   private readonly stopping = new AbortController();
@@ -88,7 +90,10 @@ export class OutboxRelay implements Relay {
   private async run(): Promise<void> {
     let failures = 0;
     const connected = () => {
-      if (failures > 0) this.logger.info('the relay has a database connection again');
+      if (failures > 0) {
+        this.logger.info('the relay has a database connection again');
+        metrics.listenReconnects.inc();
+      }
       failures = 0;
     };
     while (!this.stopping.signal.aborted) {
@@ -109,10 +114,12 @@ export class OutboxRelay implements Relay {
   private async serve(connected: () => void): Promise<void> {
     const session = await OutboxSession.open(this.options.db, {
       notified: () => this.notified(),
+      told: (channel, payload) => this.notifications.notified(channel, payload),
       lost: () => this.signal.raise(),
     });
     try {
       connected();
+      this.notifications.connected();
       this.nextBeatMs = 0;
       this.late = new LateFloor();
       while (!this.stopping.signal.aborted) await this.turn(session);
@@ -128,6 +135,7 @@ export class OutboxRelay implements Relay {
   private async turn(session: OutboxSession): Promise<void> {
     const startedMs = performance.now();
     if (startedMs >= this.nextBeatMs) await this.beat(session);
+    await this.notifications.begin((channel) => session.listen(channel));
     await this.wakeOthers(session);
     await this.settle(session);
     if (this.publisher.reopening.length > 0) this.rewind();

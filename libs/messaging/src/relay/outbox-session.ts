@@ -47,7 +47,10 @@ export class OutboxSession {
   ) {}
 
   /** @throws the driver's error when the server cannot be reached. */
-  static async open(db: Database, on: { notified(): void; lost(): void }): Promise<OutboxSession> {
+  static async open(
+    db: Database,
+    on: { notified(): void; told(channel: string, payload: string): void; lost(): void },
+  ): Promise<OutboxSession> {
     const pool = (db.dataSource.driver as unknown as { master: pg.Pool }).master;
     const client = new pg.Client({
       ...pool.options,
@@ -68,9 +71,12 @@ export class OutboxSession {
       const [identity] = (await client.query<{ key: number; channel: string }>(sql.identify)).rows;
       if (identity === undefined) throw new Error('PostgreSQL gave no answer');
       session = new OutboxSession(client, identity.key, identity.channel);
-      client.on('notification', ({ processId }) => processId !== session?.key && on.notified());
+      client.on('notification', ({ channel, processId, payload = '' }) => {
+        if (channel !== identity.channel) on.told(channel, payload);
+        else if (processId !== identity.key) on.notified();
+      });
       await client.query(sql.settings({ silenceMs, statementTimeoutMs }));
-      await client.query(`LISTEN ${pg.escapeIdentifier(identity.channel)}`);
+      await session.listen(identity.channel);
       await client.query(sql.join);
       return session;
     } catch (error) {
@@ -97,6 +103,11 @@ export class OutboxSession {
   async unlock(lane: number): Promise<void> {
     await this.run('unlock', sql.unlock, [lane]);
     await this.notify();
+  }
+
+  /** Hears of one more channel. */
+  async listen(channel: string): Promise<void> {
+    await this.client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
   }
 
   async notify(): Promise<void> {

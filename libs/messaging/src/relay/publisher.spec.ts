@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createLogger } from '#runtime';
+import { createLogger, metrics } from '#runtime';
 import { BrokersUnavailable, ProduceRefused } from '../kafka/errors.js';
 import type { OutgoingRecord } from '../kafka/ports.js';
 import { Publisher } from './publisher.js';
@@ -52,6 +52,12 @@ class FakeKafka {
   values(topic: string): string[] {
     return this.log.filter((record) => record.topic === topic).map(({ value }) => String(value));
   }
+}
+
+/** Refusals of the topic `good`, of a kind that only the search for it meets. */
+async function refusals(): Promise<number> {
+  const { values } = await metrics.relayRefusals.get();
+  return values.find(({ labels }) => labels.topic === 'good' && labels.reason === 'UNKNOWN_TOPIC_OR_PARTITION')?.value ?? 0;
 }
 
 function start(kafka: FakeKafka, options: { mayPublish?: () => boolean; partitions?: (topic: string) => Promise<number> } = {}): Publisher {
@@ -215,7 +221,8 @@ describe('a failure', () => {
     expect(publisher.heldRows).toBeLessThan(5_000);
   });
 
-  it('to find the topic stops it until it exists', async () => {
+  it('to find the topic stops it until it exists, and is counted', async () => {
+    const before = await refusals();
     const kafka = new FakeKafka();
     let exists = false;
     const publisher = start(kafka, {
@@ -224,6 +231,7 @@ describe('a failure', () => {
     publisher.add(rows(10));
     await until('a stop', () => publisher.stopped.length === 1);
     expect(publisher.heldRows).toBe(0);
+    expect(await refusals()).toBe(before + 1);
     exists = true;
     await until('the topic', () => publisher.reopening.length === 1);
     publisher.open();

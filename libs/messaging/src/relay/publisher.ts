@@ -211,8 +211,10 @@ export class Publisher {
       if (wasUnknown && topic.state === 'stopped') topic.state = 'reopening';
       this.options.onProgress();
     } catch (error) {
+      const reason = reasonOf(error);
+      metrics.relayRefusals.inc({ topic: topic.topic, reason });
       // A count that is merely old goes on being used.
-      if (wasUnknown) this.stop(topic, { kept: new Set(), reason: reasonOf(error), error });
+      if (wasUnknown) this.stop(topic, { kept: new Set(), reason, error });
     } finally {
       topic.asking = false;
     }

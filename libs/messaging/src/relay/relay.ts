@@ -1,5 +1,6 @@
 import type { Database, Logger, ReadinessCheck } from '#runtime';
 import type { KafkaPort } from '../kafka/ports.js';
+import type { Notifications } from './notifications.js';
 import { OutboxRelay } from './outbox-relay.js';
 
 export interface RelayOptions {
@@ -22,6 +23,8 @@ export interface Relay {
   wake(): void;
   /** Lets what is in flight finish (at most 10 s), deletes what was acknowledged, gives the lanes back. */
   stop(): Promise<void>;
+  /** What others tell on channels of the database: the relay's connection listens for the whole process. */
+  readonly notifications: Notifications;
   /** Red while PostgreSQL is out of reach. Kafka being away is no reason: rows wait. */
   readonly readiness: ReadinessCheck;
 }
