@@ -177,6 +177,46 @@ describe('what a person does', () => {
       { places: [], tasks: [] },
     ],
     [['erase', 'approve', id, '--hash', 'h'], { url: `/v1/erasures/${id}/approve`, body: { hash: 'h' } }, { places: [], tasks: [] }],
+    [['erasures', 'list'], { method: 'GET', url: '/v1/erasures' }, { items: [] }],
+    [
+      ['overview'],
+      { method: 'GET', url: '/v1/overview' },
+      { counts: [], oldest: [], balance: null, work_by_owner: [], reconciliation: null, recent_batches: [] },
+    ],
+    [
+      ['reconcile', 'run', 'crm', '--from', '2026-06-01T00:00:00Z', '--form', 'contact', '--reason', 'after the outage'],
+      {
+        method: 'POST',
+        url: '/v1/reconciliation/runs',
+        body: { destination: 'crm', from: '2026-06-01T00:00:00Z', form: 'contact', reason: 'after the outage' },
+      },
+      { run_id: id },
+    ],
+    [['reconcile', 'watch', id], { url: `/v1/reconciliation/runs?run_id=${id}` }, { items: [] }],
+    [['reconcile', 'runs', '--destination', 'crm'], { url: '/v1/reconciliation/runs?destination=crm' }, { items: [] }],
+    [['reconcile', 'stop', id, '--reason', 'noon'], { url: `/v1/reconciliation/runs/${id}/stop`, body: { reason: 'noon' } }, {}],
+    [
+      ['reconcile', 'diff', '--class', 'missing', '--run', id],
+      { url: `/v1/reconciliation/discrepancies?class=missing&run_id=${id}&state=open` },
+      { items: [] },
+    ],
+    [['reconcile', 'diff', '--state', 'any'], { url: '/v1/reconciliation/discrepancies' }, { items: [] }],
+    [
+      ['reconcile', 'repair', '--class', 'missing', '--rate', '5', '--reason', 'lost there'],
+      { url: '/v1/reconciliation/repairs', body: { filter: { class: 'missing' }, rate_per_s: 5, reason: 'lost there' } },
+      { batch_id: id, hash: 'h', items: 1, discrepancies: 1, left_out: {} },
+    ],
+    [
+      ['reconcile', 'repair', '--id', id, '--reason', 'lost there'],
+      { url: '/v1/reconciliation/repairs', body: { ids: [id], reason: 'lost there' } },
+      { batch_id: id, hash: 'h', items: 1, discrepancies: 1, left_out: { no_repair: 2 } },
+    ],
+    [
+      ['reconcile', 'accept', id, '--reason', 'they are right'],
+      { url: `/v1/reconciliation/discrepancies/${id}/accept`, body: { reason: 'they are right' } },
+      {},
+    ],
+    [['reconcile', 'balance', '--from', '2026-06-01'], { url: '/v1/reconciliation/balances?from=2026-06-01' }, { items: [] }],
     [['audit', 'list', '--about', id], { url: `/v1/audit?subject=${id}` }, { items: [] }],
     [['audit', 'verify', '--as', 'viewer'], { url: '/v1/audit/verify' }, { ok: true }],
   ])('%j asks for it once', async (words, expected, body) => {
@@ -198,6 +238,9 @@ describe('what a person does', () => {
     ['lead', 'reveal', id],
     ['lead', 'consent-withdraw', id],
     ['corrections', 'draft', id, 'crm'],
+    ['reconcile', 'repair', '--class', 'missing'],
+    ['reconcile', 'accept', id],
+    ['reconcile', 'stop', id],
   ])('%s %s needs a reason, and asks nobody without one', async (...words) => {
     expect(await run(...words, ...here())).toBe(2);
     expect(asked).toEqual([]);
@@ -232,6 +275,50 @@ describe('what a person does', () => {
     type('mia@example.test');
     expect(await run('corrections', 'draft', id, 'crm', '--reason', 'typo', ...here())).toBe(2);
     expect(said).not.toContain('mia');
+  });
+
+  it('says how to go on with repairs', async () => {
+    answers = [{ body: { batch_id: id, hash: 'h', items: 2, discrepancies: 3, left_out: { no_repair: 1, settled: 0 } } }];
+    expect(await run('reconcile', 'repair', '--class', 'missing', '--reason', 'lost there', ...here())).toBe(0);
+    for (const words of [
+      '2 deliveries, 3 discrepancies',
+      `batches dry-run ${id}`,
+      `batches approve ${id} --hash h`,
+      `batches watch ${id}`,
+      'no repair',
+    ]) {
+      expect(printed).toContain(words);
+    }
+    expect(printed).not.toContain('settled');
+  });
+
+  it('counts --last back from now', async () => {
+    answers = [{ body: { run_id: id } }];
+    const before = Date.now() - 7_200_000;
+    await run('reconcile', 'run', 'crm', '--last', '2h', ...here());
+    const { from } = (asked[0]?.body ?? {}) as { from: string };
+    expect(Date.parse(from)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(from)).toBeLessThan(before + 60_000);
+  });
+
+  it.each<[string, string[], unknown, number]>([
+    ['something differs', ['reconcile', 'diff'], { items: [{ state: 'open', fields: [] }] }, 3],
+    ['all of it is settled', ['reconcile', 'diff', '--state', 'any'], { items: [{ state: 'repaired', fields: [] }] }, 0],
+    ['a run found nothing', ['reconcile', 'watch', id], { items: [{ state: 'finished', counts: { compared: 9, unconfirmed: 1 } }] }, 0],
+    ['a run found something', ['reconcile', 'watch', id], { items: [{ state: 'finished', counts: { compared: 9, missing: 1 } }] }, 3],
+    ['a run failed', ['reconcile', 'watch', id], { items: [{ state: 'failed', counts: {} }] }, 3],
+    ['a day is not balanced', ['reconcile', 'balance'], { items: [{ balanced: false, found: {} }] }, 3],
+  ])('says by its exit code that %s', async (_, words, body, code) => {
+    answers = [{ body }];
+    expect(await run(...words, ...here())).toBe(code);
+  });
+
+  it('prints what changes as it changes, until the service ends it', async () => {
+    answers = [{ body: ': here\n\nevent: changed\ndata: {"what":["batches","erasures"]}\n\n', type: 'text/event-stream' }];
+    expect(await run('live', ...here())).toBe(0);
+    expect(printed).toMatch(/^\d{4}-\S+Z {2}batches, erasures\n$/);
+    answers = [{ status: 503, body: { title: 'too many' } }];
+    expect(await run('live', ...here())).toBe(4);
   });
 
   it('prints the items of a batch as they come', async () => {

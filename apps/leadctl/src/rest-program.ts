@@ -7,15 +7,20 @@ import { batchCommands } from './rest/batch-commands.js';
 import { correctionCommands } from './rest/correction-commands.js';
 import { leadCommands, search } from './rest/lead-commands.js';
 import { type AuditReport, auditCommands, auditLines, erasureCommands, me, verifyAudit } from './rest/other-commands.js';
+import { addLive, overview } from './rest/overview-commands.js';
 import { queueCommands } from './rest/queue-commands.js';
+import { reconcileCommands } from './rest/reconcile-commands.js';
 import { addRestCommand, type Context, orAsPerson, type RestCommand } from './rest/rest-command.js';
 
 /** Commands of people: each asks the REST API of the operator service as one person, and the audit knows who it was. */
 export function addRest(program: Command, context: Context): void {
   addRestCommand(program, search, context);
   addRestCommand(program, me, context);
+  addRestCommand(program, overview, context);
+  addLive(program, context);
   addAll(program.command('lead').description('one lead'), leadCommands, context);
   addAll(program.command('queues').description('what waits for a decision, as a person'), queueCommands, context);
+  addAll(program.command('reconcile').description('comparing what was delivered with what destinations hold'), reconcileCommands, context);
   addAll(program.command('corrections').description('correcting what a lead says'), correctionCommands, context);
   addAll(program.command('erasures').alias('erase').description('erasing a person, with proof'), erasureCommands, context);
   const audit = program.command('audit').description('who decided what');

@@ -119,7 +119,27 @@ const finishTask = {
   lines: erasureLines,
 } satisfies RestCommand<Erasure>;
 
-export const erasureCommands = [requestErasure, approveErasure, showErasure, finishTask] as readonly RestCommand<never>[];
+const listErasures = {
+  usage: 'list',
+  about: 'erasures, the newest first',
+  options: [
+    ['--after <cursor>', 'the `next` of the page before'],
+    ['--limit <n>', 'at most so many'],
+  ],
+  call: (_words, options) => ({ method: 'GET', path: 'erasures', query: { after: text(options, 'after'), limit: text(options, 'limit') } }),
+  lines: ({ items }) =>
+    items.map(({ erasure_id, state, author, created_at, places, tasks }) => ({
+      erasure_id,
+      state,
+      author,
+      created_at,
+      places_open: places.filter(({ done }) => !done).length,
+      tasks_open: tasks.filter(({ done }) => !done).length,
+    })),
+  empty: 'no erasures',
+} satisfies RestCommand<{ items: (Erasure & { author: string; created_at: string })[] }>;
+
+export const erasureCommands = [listErasures, requestErasure, approveErasure, showErasure, finishTask] as readonly RestCommand<never>[];
 
 interface AuditEntry {
   seq: number | null;

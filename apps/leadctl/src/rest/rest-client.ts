@@ -52,12 +52,41 @@ export class RestClient {
     const text = await response?.text().catch(() => undefined);
     if (response === undefined || text === undefined) throw new RestUnavailable(`operator does not answer at ${url.origin}`);
     if (response.ok) return (isJson(response) ? JSON.parse(text) : text) as T;
-    if (response.status >= 500) throw new RestUnavailable(wordsOf(response, text));
-    throw new RestRefused(response.status, wordsOf(response, text));
+    throw refusalOf(response, text);
+  }
+
+  /** What has changed, as the service tells it; until the service ends the stream. Throws RestRefused, RestUnavailable. */
+  async *changes(): AsyncGenerator<{ what: string[] }> {
+    const headers = { authorization: `Bearer ${this.door.token}`, accept: 'text/event-stream' };
+    const response = await fetch(`${this.door.url}/v1/live`, { headers, redirect: 'error' }).catch(() => undefined);
+    if (response === undefined) throw new RestUnavailable(`operator does not answer at ${this.door.url}`);
+    if (!response.ok || response.body === null) throw refusalOf(response, await response.text());
+    try {
+      for await (const data of dataOf(response.body.pipeThrough(new TextDecoderStream()))) yield changed.parse(JSON.parse(data));
+    } catch {
+      throw new RestUnavailable(`operator went away at ${this.door.url}`);
+    }
   }
 }
 
 const isJson = (response: Response): boolean => /\bjson\b/.test(response.headers.get('content-type') ?? '');
+
+/** What follows `data: ` in a stream of server-sent events. */
+async function* dataOf(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let unread = '';
+  for await (const part of text) {
+    const lines = (unread + part).split('\n');
+    unread = lines.pop() ?? '';
+    yield* lines.filter((line) => line.startsWith('data: ')).map((line) => line.slice('data: '.length));
+  }
+}
+
+const changed = z.object({ what: z.array(z.string()) });
+
+function refusalOf(response: Response, text: string): RestUnavailable | RestRefused {
+  const words = wordsOf(response, text);
+  return response.status >= 500 ? new RestUnavailable(words) : new RestRefused(response.status, words);
+}
 
 /** What the service says, with every wrong field. */
 function wordsOf(response: Response, text: string): string {

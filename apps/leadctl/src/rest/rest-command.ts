@@ -127,6 +127,10 @@ export function text(options: Words, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** Text options under their own names. */
+export const named = (options: Words, names: readonly string[]): Record<string, string | undefined> =>
+  Object.fromEntries(names.map((name) => [name, text(options, name)]));
+
 /** An option that may be given several times; absent where it was not. */
 export function texts(options: Words, name: string): string[] | undefined {
   const value = options[name];
