@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import { longestDeadlineMs } from '#contracts';
 import { reasonText } from '#delivery';
-import { duration, type Sql } from '#runtime';
-import type { OwningService } from '../dead-letters/letter.js';
-import { absences, addReader, Conditions } from '../dead-letters/letter-filter.js';
-import { statementName } from '../dead-letters/statement-name.js';
-import type { Person } from '../people/person.js';
+import { duration } from '#runtime';
 
 const shortText = z.string().min(1).max(512);
 const time = z.iso.datetime({ offset: true });
@@ -96,48 +92,3 @@ export const editRequest = z
     params: { problem: 'changes nothing', fix: 'Name what is to be changed' },
   });
 export type EditRequest = z.infer<typeof editRequest>;
-
-/** A dead letter that is to be tried again. */
-export interface Chosen {
-  dead_letter_id: string;
-  event_id: string;
-  destination: string;
-  service: OwningService;
-  organization: string | null;
-  class: string;
-  deadline_at: Date | null;
-}
-
-const equal = ['destination', 'class', 'code', 'schema_id', 'organization', 'source', 'form'] as const;
-const windows = [
-  ['submitted_from', 'submitted_at >='],
-  ['submitted_to', 'submitted_at <'],
-  ['dead_from', 'dead_at >='],
-  ['dead_to', 'dead_at <'],
-] as const;
-
-function conditionsOf(filter: Filter, person: Person): Conditions {
-  const conditions = new Conditions().add("state = 'open' AND event_id IS NOT NULL AND destination IS NOT NULL");
-  for (const column of equal) if (filter[column] !== undefined) conditions.add(`${column} = ?`, filter[column]);
-  for (const [absence, column] of absences) if (filter[absence] !== undefined) conditions.add(`${column} IS NULL`);
-  for (const [name, within] of windows) if (filter[name] !== undefined) conditions.add(`${within} ?::timestamptz`, filter[name]);
-  if (filter.event_ids !== undefined) conditions.add('event_id = ANY (?::uuid[])', filter.event_ids);
-  return addReader(conditions, person);
-}
-
-/**
- * The first `max` dead letters of a filter that the person may see. Oldest submission first; of a delivery with several open letters the newest
- * counts. Those with an open item come last. Only narrow columns are read: there may be a hundred thousand open letters after a bad night.
- */
-export function choose(db: Sql, filter: Filter, { max, person }: { max: number; person: Person }): Promise<Chosen[]> {
-  const conditions = conditionsOf(filter, person);
-  const text = `
-SELECT dead_letter_id, event_id, destination, service, organization, class, deadline_at FROM (
-  SELECT DISTINCT ON (l.event_id, l.destination) l.dead_letter_id, l.event_id, l.destination, l.service, l.organization, l.class, l.deadline_at,
-    l.submitted_at, EXISTS (
-      SELECT FROM replay_item i WHERE i.event_id = l.event_id AND i.destination = l.destination AND i.state = 'open') AS has_open_item
-  FROM dead_letter l WHERE ${conditions.sql}
-  ORDER BY l.event_id, l.destination, l.dead_at DESC
-) newest ORDER BY has_open_item, submitted_at NULLS LAST, dead_letter_id LIMIT ${conditions.value(max)}`;
-  return db.sql<Chosen>(statementName('choose_letters', text), text, conditions.values);
-}
