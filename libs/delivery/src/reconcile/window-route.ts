@@ -42,9 +42,9 @@ const iso = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', '
 const evidence = `CROSS JOIN LATERAL (
       SELECT coalesce(bool_or(a.outcome IN ('succeeded', 'duplicate', 'lookup_found', 'evidence_found')), false) AS tells,
         coalesce(bool_or(a.destination_ref = o.destination_ref AND a.outcome IN ('duplicate', 'lookup_found', 'evidence_found')), false) AS saw
-      FROM attempt a WHERE a.operation_key IN (
+      FROM attempt a WHERE a.operation_key = ANY (ARRAY(
         SELECT regexp_replace(o.operation_key, '~g[0-9]+$', '') || CASE WHEN g = 1 THEN '' ELSE '~g' || g END
-        FROM generate_series(1, d.generation) AS g)
+        FROM generate_series(1, d.generation) AS g))
     ) AS said`;
 
 const operations = `(
