@@ -1,26 +1,46 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { parse, stringify } from 'yaml';
 import { person } from '../privacy/planted.js';
+import { Desk } from '../support/desk.js';
 import { eventually } from '../support/eventually.js';
 import { type OpenStack, openStack } from '../support/stack.js';
 import { leadBody } from '../support/traffic.js';
-import { axeFindings, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
+import { axeFindings, axeInBothThemes, goTo, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
+import { audience, clientId, type Issuer, roleMap, startIssuer } from './issuer.js';
 
 jest.setTimeout(300_000);
 
 /** What people on duty do in the console, with everything behind it real. */
 let stack: OpenStack;
 let browser: Browser;
+let issuer: Issuer;
 let opened: SeenPage[] = [];
 let sent = 0;
+const folder = mkdtempSync(join(tmpdir(), 'journeys-'));
+
+/** The demo, with an issuer whose people sign in beside those of the tokens. */
+function siteFile(): string {
+  const site = parse(readFileSync('config/demo.yaml', 'utf8')) as { operator?: object };
+  const oidc = { issuer: issuer.url, audience, client_id: clientId, role_map: roleMap };
+  const file = join(folder, 'site.yaml');
+  writeFileSync(file, stringify({ ...site, operator: { ...site.operator, oidc } }));
+  return file;
+}
 
 beforeAll(async () => {
-  stack = await openStack();
-  browser = await launchBrowser();
+  issuer = await startIssuer();
+  [stack, browser] = await Promise.all([openStack({ config: siteFile() }), launchBrowser()]);
+  await issuer.admit(stack.endpoints().operator);
 });
 afterAll(async () => {
   await browser?.close();
   await stack?.close();
+  await issuer?.stop();
+  rmSync(folder, { recursive: true });
 });
 beforeEach(() => {
   opened = [];
@@ -42,6 +62,20 @@ async function as(role: Role, path = '/'): Promise<Page> {
   await seen.page.goto(operator + path);
   await signIn(seen.page, operatorTokens[role] ?? '');
   return seen.page;
+}
+
+/** A person of the issuer, at a path of the console. */
+async function asStaff(name: string, path: string): Promise<SeenPage> {
+  const seen = await openPage(browser);
+  opened.push(seen);
+  const { page } = seen;
+  page.setDefaultTimeout(60_000);
+  await page.goto(stack.endpoints().operator + path);
+  await page.getByRole('button', { name: `Sign in with ${new URL(issuer.url).host}` }).click();
+  await page.getByLabel('Name').fill(name);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('navigation', { name: 'Console' }).waitFor();
+  return seen;
 }
 
 async function submit(count: number, prefix: string): Promise<string[]> {
@@ -82,8 +116,19 @@ async function draftFromGroup(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Draft', exact: true }).click();
   await page.waitForURL(/\/batches\/[0-9a-f-]{36}$/);
   await page.getByRole('button', { name: 'Dry run', exact: true }).click();
+  await page.getByRole('button', { name: 'Dry run again' }).waitFor();
   await page.getByRole('button', { name: /^eligible/ }).waitFor();
   return new URL(page.url()).pathname;
+}
+
+/** Starts a run over the CRM and waits until so many have finished. */
+async function compare(page: Page, finished: number): Promise<void> {
+  await page.getByRole('button', { name: 'Start a run …' }).click();
+  await page.getByRole('dialog').getByLabel('Destination').selectOption('sandbox-crm');
+  await page.getByRole('dialog').getByLabel('Submitted').selectOption('1h');
+  await confirm(page, 'Start');
+  const mine = page.getByRole('row', { name: /^sandbox-crm.*finished/ });
+  await eventually(async () => expect(await mine.filter({ hasNotText: 'schedule' }).count()).toBe(finished), 60_000);
 }
 
 describe('the console on a running instance', () => {
@@ -199,11 +244,70 @@ describe('the console on a running instance', () => {
     expect(await axeFindings(page)).toEqual([]);
   });
 
+  it('signs people in with the issuer of the site by code and PKCE, and lets the page talk with nobody else', async () => {
+    const { page, wrongs } = await asStaff('nina.duty', '/batches?state=finished');
+    await page.waitForURL('**/batches?state=finished');
+    await page.getByRole('link', { name: 'nina.duty' }).waitFor();
+    expect(issuer.asked).toEqual(expect.arrayContaining(['GET /auth', 'POST /token']));
+    const answer = await page.request.get(page.url());
+    expect(/connect-src ([^;]*)/.exec(answer.headers()['content-security-policy'] ?? '')?.[1]).toBe(`'self' ${issuer.url}`);
+    expect(await page.evaluate(`fetch('${stack.endpoints().intake}/health').then(() => 'let through', () => 'kept back')`)).toBe(
+      'kept back',
+    );
+    expect(wrongs.splice(0).join()).toContain('connect-src');
+    expect(await page.evaluate('JSON.stringify([location.href, document.cookie, localStorage])')).not.toMatch(/eyJ|code=/);
+    await page
+      .getByRole('navigation', { name: 'Console' })
+      .getByRole('link', { name: /^Access/ })
+      .click();
+    await page.getByText('nina.duty', { exact: true }).last().waitFor();
+    await page
+      .getByRole('row', { name: /replay_request/ })
+      .getByText('yes')
+      .waitFor();
+    await page.goto(`${stack.endpoints().operator}/signed-in?code=stolen&state=guessed`);
+    await page.getByText('This sign-in was not begun in this tab').waitFor();
+  });
+
+  it('compares with the CRM, has somebody else approve the repair of what was deleted there, and shows it as repaired', async () => {
+    const [eventId = ''] = await submit(1, 'reconcile');
+    await untilAll([eventId], 'delivered');
+    const desk = new Desk(stack.endpoints());
+    const page = await as('operator', '/reconciliation/runs');
+    await compare(page, 1);
+    const kept = await desk.leadOf(eventId);
+    await desk.remove(kept.id);
+    await compare(page, 2);
+    expect(await axeInBothThemes(page)).toEqual([]);
+    await goTo(page, `/reconciliation/discrepancies?event_id=${eventId}`);
+    const found = page.getByRole('row', { name: /Deleted there/ });
+    await found.getByRole('checkbox').check();
+    expect(await axeInBothThemes(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Draft a repair …' }).click();
+    await confirm(page, 'Draft the repair', 'Deleted by mistake');
+    await page.waitForURL(/\/batches\/[0-9a-f-]{36}$/);
+    await page.getByRole('button', { name: 'Dry run', exact: true }).click();
+    await page.getByRole('button', { name: 'Dry run again' }).waitFor();
+    await page.getByRole('button', { name: /^eligible/ }).waitFor();
+    const { page: other } = await asStaff('lars.lead', new URL(page.url()).pathname);
+    await other.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByRole('heading', { level: 1 }).getByText('finished').waitFor();
+    expect(await stack.sandbox.leads(eventId)).toHaveLength(1);
+    await goTo(page, `/reconciliation/discrepancies?event_id=${eventId}&state=repaired`);
+    await page.getByRole('row', { name: /Deleted there.*approved by lars\.lead/ }).waitFor();
+    await goTo(page, `/leads/${eventId}`);
+    await page.getByRole('heading', { name: 'At the destinations' }).waitFor();
+    await page.getByText(/^.?repaired$/).first().waitFor();
+    await goTo(page, '/reconciliation/balance');
+    await page.getByText('Accepted, and where it is found').waitFor();
+    expect(await axeInBothThemes(page)).toEqual([]);
+  });
+
   it('has no serious finding of axe on the other screens', async () => {
     const page = await as('admin');
     const findings: string[] = [];
     for (const path of ['/', '/search', '/queues/all?view=list', '/queues/held', '/batches', '/batches/new', '/erasures', '/me']) {
-      await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'));`);
+      await goTo(page, path);
       await page.getByText('Loading …').first().waitFor({ state: 'detached' });
       findings.push(...(await axeFindings(page)).map((text) => `${path}: ${text}`));
     }

@@ -1,10 +1,10 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import type { ReactNode } from 'react';
 import { BrowserRouter, Navigate, Outlet, Route, Routes } from 'react-router';
 import { ApiError } from './api/client.js';
 import { liveState, pollEveryMs } from './api/live.js';
 import { callbackPath } from './api/oidc.js';
-import { useToken } from './api/session.js';
+import { onSignOut, useToken } from './api/session.js';
 import { Teach } from './parts/small.js';
 import { AuditScreen } from './screens/audit.js';
 import { BatchScreen } from './screens/batches/batch.js';
@@ -36,12 +36,11 @@ const client = new QueryClient({
   },
 });
 
-/** Nothing that one person has seen is left for the next. */
+// Nothing that one person has seen is left for the next. Before the sign-in page asks for anything, so that its own question is not forgotten too.
+onSignOut(() => client.clear());
+
 function SignedInOnly() {
   const token = useToken();
-  useEffect(() => {
-    if (token === null) client.clear();
-  }, [token]);
   return token === null ? <SignInScreen /> : <Outlet key={token} />;
 }
 

@@ -3,6 +3,7 @@ import { useSyncExternalStore } from 'react';
 
 const key = 'lead-delivery.token';
 const listeners = new Set<() => void>();
+const forgetting: (() => void)[] = [];
 let why: string | undefined;
 
 /** The token, or null when nobody is signed in. */
@@ -17,9 +18,15 @@ export function signIn(value: string): void {
   for (const listener of listeners) listener();
 }
 
+/** Called at each end of a session, before the screens know of it. */
+export function onSignOut(forget: () => void): void {
+  forgetting.push(forget);
+}
+
 export function signOut(because?: string): void {
   why = because;
   sessionStorage.removeItem(key);
+  for (const forget of forgetting) forget();
   for (const listener of listeners) listener();
 }
 
