@@ -6,8 +6,11 @@ export interface Cut {
   /** End of the method's name: `party.create`. */
   method: string;
   times: number;
-  /** `cut`: the connection is torn down when the server has answered, and so has committed. `hold`: the answer waits until `release`. */
-  fault: 'cut' | 'hold';
+  /**
+   * `cut`: the connection is torn down when the server has answered, and so has committed. `hold`: the answer waits until `release`. `lose`:
+   * the server never hears of the call, which is said to be done. `refuse`: the server never hears of it, and nobody says that it is done.
+   */
+  fault: 'cut' | 'hold' | 'lose' | 'refuse';
 }
 
 /** Stands between the writer and a server. Each entrance `/NAME/…` leads to the same server and has cuts of its own. */
@@ -26,6 +29,8 @@ export async function openCuttingDoor(target: string): Promise<CuttingDoor> {
   await door.listen();
   return door;
 }
+
+const json = { 'content-type': 'application/json' };
 
 class Door implements CuttingDoor {
   url = '';
@@ -63,16 +68,22 @@ class Door implements CuttingDoor {
     const body = await textOf(incoming);
     const [, entrance = '', path = ''] = /^\/([^/]+)(\/.*)$/.exec(incoming.url ?? '') ?? [];
     const { method = '' } = JSON.parse(body) as { method?: string };
+    const fault = this.faultOf(entrance, method);
+    if (fault === 'lose') return void outgoing.writeHead(200, json).end('{"id":1,"result":null}');
+    if (fault === 'refuse') return void outgoing.writeHead(503).end();
     const answer = await this.forward(path, { body, headers: incoming.headers });
-    const cut = this.cuts.get(entrance)?.find((one) => one.times > 0 && method.endsWith(one.method));
-    if (cut !== undefined) {
-      cut.times -= 1;
-      const key = `${entrance} ${cut.method}`;
-      this.met.set(key, (this.met.get(key) ?? 0) + 1);
-      if (cut.fault === 'cut') return void outgoing.destroy();
-      await new Promise<void>((resolve) => this.held.push(resolve));
-    }
+    if (fault === 'cut') return void outgoing.destroy();
+    if (fault === 'hold') await new Promise<void>((resolve) => this.held.push(resolve));
     outgoing.writeHead(answer.status, { 'content-type': answer.type }).end(answer.text);
+  }
+
+  private faultOf(entrance: string, method: string): Cut['fault'] | undefined {
+    const cut = this.cuts.get(entrance)?.find((one) => one.times > 0 && method.endsWith(one.method));
+    if (cut === undefined) return undefined;
+    cut.times -= 1;
+    const key = `${entrance} ${cut.method}`;
+    this.met.set(key, (this.met.get(key) ?? 0) + 1);
+    return cut.fault;
   }
 
   private forward(
@@ -80,7 +91,7 @@ class Door implements CuttingDoor {
     { body, headers }: { body: string; headers: IncomingMessage['headers'] },
   ): Promise<{ status: number; type: string; text: string }> {
     const { authorization } = headers;
-    const sent = { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) };
+    const sent = { ...json, ...(authorization !== undefined && { authorization }) };
     return new Promise((resolve, reject) => {
       const call = request(
         this.target + path,

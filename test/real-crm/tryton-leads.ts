@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.js';
 import type { OpenStack } from '../support/stack.js';
 import type { Tryton } from './start-tryton.js';
 
-interface PostedLead {
+export interface PostedLead {
   eventId: string;
   form: string;
   /** Of a person; several leads can have one. */

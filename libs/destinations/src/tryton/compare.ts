@@ -21,7 +21,6 @@ export function foundContact(party: Party, reader: Reader): FoundRecord {
     ref: String(party.id),
     ...(party.code !== undefined && personKey.test(party.code) && { key: party.code }),
     version: writtenAt(last),
-    status: party.replacedBy !== undefined ? 'merged' : party.active ? 'active' : 'inactive',
     createdAt: party.createdAt,
     changedAt: writtenAt(last),
     changedBy: last.userId === reader.userId ? 'us' : 'other',
