@@ -297,7 +297,10 @@ describe('the console on a running instance', () => {
     await page.getByRole('row', { name: /Deleted there.*approved by lars\.lead/ }).waitFor();
     await goTo(page, `/leads/${eventId}`);
     await page.getByRole('heading', { name: 'At the destinations' }).waitFor();
-    await page.getByText(/^.?repaired$/).first().waitFor();
+    await page
+      .getByText(/^.?repaired$/)
+      .first()
+      .waitFor();
     await goTo(page, '/reconciliation/balance');
     await page.getByText('Accepted, and where it is found').waitFor();
     expect(await axeInBothThemes(page)).toEqual([]);

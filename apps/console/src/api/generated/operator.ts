@@ -569,6 +569,43 @@ export interface components {
         overdue: number;
         oldest_age_ms: number | null;
       }[];
+      /** @description What differs at destinations, as last counted; null: not yet, or nothing is compared here. */
+      reconciliation: {
+        as_of: string;
+        /** @description Discrepancies that nobody has decided about, or whose repair failed. */
+        open: {
+          destination: string;
+          /** @enum {string} */
+          class:
+            | 'missing'
+            | 'deleted'
+            | 'duplicate'
+            | 'content_conflict'
+            | 'late'
+            | 'orphan'
+            | 'possible_manual_twin'
+            | 'told_nobody'
+            | 'relationship'
+            | 'dead_end';
+          count: number;
+          /** @description Of high urgency. */
+          high: number;
+        }[];
+        /** @description There are more than were counted. */
+        more: boolean;
+        /** @description The last run of each destination; none for somebody who may not see all organizations. */
+        last_runs: {
+          destination: string;
+          run_id: string;
+          /** @enum {string} */
+          state: 'waiting' | 'running' | 'finished' | 'stopped' | 'failed';
+          from: string;
+          to: string;
+          finished_at?: string;
+          /** @description Leads. */
+          compared: number;
+        }[];
+      } | null;
       recent_batches: {
         /** Format: uuid */
         batch_id: string;
@@ -1105,7 +1142,7 @@ export interface components {
         /** @description ISO 8601 in UTC. */
         at: string;
         /**
-         * @description action: what a person did.
+         * @description action: what a person did; reconciliation: what was found to differ at a destination, and what repaired it.
          * @enum {string}
          */
         kind:
@@ -1120,6 +1157,7 @@ export interface components {
           | 'ended'
           | 'dead_letter'
           | 'replay'
+          | 'reconciliation'
           | 'action'
           | 'consent';
         title: string;
@@ -1178,6 +1216,8 @@ export interface components {
         destination: string;
         state: string;
         batch_state: string;
+        /** @description It repairs what differs at the destination. */
+        repairs: boolean;
         author: string | null;
         approver: string | null;
         reason: string | null;
