@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import type { Program } from '#testkit';
+import { answersOk, type Program } from '#testkit';
 import { commonEnvironment, internalUrl, type Surroundings, serviceEnvironment } from './environment.js';
 import type { Service } from './ports.js';
 import { lastLines } from './supervised.js';
@@ -27,11 +27,7 @@ export function serviceProgram(
     logFile: join(logDir, `${service}.log`),
     stopSignal: 'SIGTERM',
     stopGraceMs: 20_000,
-    ready: async () => {
-      const answer = await fetch(ready, { signal: AbortSignal.timeout(2_000) });
-      await answer.body?.cancel();
-      return answer.ok;
-    },
+    ready: () => answersOk(ready),
   };
 }
 

@@ -8,6 +8,7 @@ export { type Stack, type StackOptions, startStack } from './instance/start-stac
 export { readJsonFile, writeJsonFile } from './json-file.js';
 export { kafkaToolLag, lagByKafkaTool, type ToolLag } from './kafka-tools/consumer-groups.js';
 export { type NaiveProcess, startNaive } from './naive/start-naive.js';
+export { answersOk } from './network/answers-ok.js';
 export { notificationsOf } from './network/notifications.js';
 export { openTcpProxy, type ResetOptions, type TcpProxy, type TcpProxyOptions } from './network/tcp-proxy.js';
 export { identify, isRunning, type ProcessIdentity } from './process/identity.js';

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { answersOk } from '../network/answers-ok.js';
 import type { Program } from '../process/program.js';
 import { jvmEnvironment, jvmFlags } from './java.js';
 
@@ -54,8 +55,4 @@ const storageIn = (database: URL): Record<string, string> => ({
 });
 
 /** True when the registry reads its storage; false while it starts or its database is down. Never waits longer than 2 s. */
-export async function registryAnswers(url: string): Promise<boolean> {
-  const answer = await fetch(`${url}/subjects`, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
-  await answer?.body?.cancel();
-  return answer?.ok === true;
-}
+export const registryAnswers = (url: string): Promise<boolean> => answersOk(`${url}/subjects`);
