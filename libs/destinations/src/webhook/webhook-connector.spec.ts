@@ -286,6 +286,17 @@ describe('the webhook connector', () => {
     await careful.close();
   });
 
+  it('never changes a field of a contact that the destination is right about, and writes it when it makes one', async () => {
+    const reconcile = { windowMs: 1, overlapMs: 1, rate: 1, page: 1, fields: { email: 'theirs', name: 'newest' } as const };
+    const careful = newConnector({ ...config, reconcile });
+    await careful.perform(call('contact', { contact: { ref: 'c-9', newer: [] } }));
+    await careful.perform(call('contact', { contact: { newer: [] } }));
+    const [change, creation] = requests.map(({ method, body }) => ({ method, body: JSON.parse(body) as object }));
+    expect(change).toMatchObject({ method: 'PATCH', body: { name: 'Ada Example' } });
+    expect(change?.body).not.toHaveProperty('email');
+    expect(creation).toMatchObject({ method: 'POST', body: { email: 'ada@example.test' } });
+  });
+
   describe('a lead that is there and is repaired', () => {
     const known = (more: Partial<OperationCall> = {}) => call('lead', { refs: { contact: 'c-9', lead: 'l/7' }, ...more });
     const changing = (more: Partial<DestinationConfig> = {}) =>
