@@ -63,24 +63,29 @@ async function rewrap(): Promise<number> {
 }
 const page = (next: string | null, more: object = {}) => ({ key: 'k2', looked: 200, rewrapped: 150, unreadable: {}, next, ...more });
 
-it('asks page after page of both tables, says how far it is, and ends with the counts', async () => {
-  pages = [page('L-1 1'), page(null, { looked: 20, rewrapped: 0 }), page(null)];
+it('asks page after page of each table, says how far it is, and ends with the counts', async () => {
+  pages = [page(null, { looked: 2, rewrapped: 2 }), page('L-1 1'), page(null, { looked: 20, rewrapped: 0 }), page(null)];
   expect(await rewrap()).toBe(0);
   expect(asked).toEqual([
+    { table: 'pending_revision', after: null },
     { table: 'vault', after: null },
     { table: 'vault', after: 'L-1 1' },
     { table: 'rejected', after: null },
   ]);
   expect(JSON.parse(out)).toEqual({
     key: 'k2',
-    tables: { vault: { looked: 220, rewrapped: 150, unreadable: 0 }, rejected: { looked: 200, rewrapped: 150, unreadable: 0 } },
+    tables: {
+      pending_revision: { looked: 2, rewrapped: 2, unreadable: 0 },
+      vault: { looked: 220, rewrapped: 150, unreadable: 0 },
+      rejected: { looked: 200, rewrapped: 150, unreadable: 0 },
+    },
     still_needed: [],
   });
   expect(err).toContain('vault: 220 looked at, 150 re-wrapped\nrejected: 200 looked at, 150 re-wrapped\n');
 });
 
 it('ends with 3 and names the keys that rows still need which could not be opened', async () => {
-  pages = [page(null, { unreadable: { k0: 2 } }), page(null, { unreadable: { k1: 1 } })];
+  pages = [page(null), page(null, { unreadable: { k0: 2 } }), page(null, { unreadable: { k1: 1 } })];
   expect(await rewrap()).toBe(3);
   expect(JSON.parse(out)).toMatchObject({ still_needed: ['k0', 'k1'], tables: { vault: { unreadable: 2 } } });
 });

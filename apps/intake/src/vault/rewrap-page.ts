@@ -1,8 +1,11 @@
 import { type KeyRing, rewrap, SealError, type Sql } from '#runtime';
 import { rejectedAad, vaultAad } from './vault-aad.js';
 
-/** Tables that hold sealed data, in the order in which they are gone through. */
-export const sealedTables = ['vault', 'rejected'] as const;
+/**
+ * Tables that hold sealed data, in the order in which they are gone through. A pending revision that is activated meanwhile moves to the vault, which
+ * comes after it.
+ */
+export const sealedTables = ['pending_revision', 'vault', 'rejected'] as const;
 export type SealedTable = (typeof sealedTables)[number];
 
 /** Rows of one page: small enough that its locks are over before anybody notices. */
@@ -28,6 +31,16 @@ interface KeyRow {
 
 /** A row's place in its table as one text, and how its sealed bytes are bound to it. The lead reference holds no space. */
 const places = {
+  pending_revision: {
+    first: '00000000-0000-0000-0000-000000000000 - 0',
+    page: `select correction_id || ' ' || lead_ref || ' ' || revision as id, key_id, wrapped_key from pending_revision
+      where correction_id > split_part($1, ' ', 1)::uuid order by correction_id limit ${rewrapRows}`,
+    row: `correction_id = split_part(new.id, ' ', 1)::uuid`,
+    aad: (id: string): string => {
+      const [, leadRef = '', revision] = id.split(' ');
+      return vaultAad(leadRef, Number(revision));
+    },
+  },
   vault: {
     first: ' 0',
     page: `select lead_ref || ' ' || revision as id, key_id, wrapped_key from vault

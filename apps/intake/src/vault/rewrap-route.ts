@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { InternalServer, KeyRing, Sql } from '#runtime';
 import { rewrapPage, sealedTables } from './rewrap-page.js';
 
-const places = { vault: /^\S{1,64} \d{1,9}$/, rejected: /^[0-9a-f-]{36}$/ } as const;
+const places = { pending_revision: /^[0-9a-f-]{36} \S{1,64} \d{1,9}$/, vault: /^\S{1,64} \d{1,9}$/, rejected: /^[0-9a-f-]{36}$/ } as const;
 const body = z
   .object({ table: z.enum(sealedTables), after: z.string().nullable() })
   .refine(({ table, after }) => after === null || places[table].test(after), 'after must be the `next` of an earlier answer');

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { type Database, type KeyRing, seal, unseal } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
-import { acceptTools, keyRing, openIntakeDatabase, submission } from '../../test/fixture.js';
+import { acceptTools, keyRing, openIntakeDatabase, site, submission } from '../../test/fixture.js';
 import { acceptLeads } from '../accept-leads.js';
+import { activateRevision } from '../corrections/activate-revision.js';
+import { proposeRevision } from '../corrections/propose-revision.js';
 import { readVault } from './read-vault.js';
 import { type RewrapPage, rewrapPage, rewrapRows, type SealedTable } from './rewrap-page.js';
 import { rejectedAad } from './vault-aad.js';
@@ -79,6 +81,19 @@ it('moves every lead and every refused record onto the current key, page by page
   const { rows } = await root.query('select key_id, wrapped_key, sealed from intake.rejected where rejected_id = $1', [refused]);
   const row = { keyId: rows[0].key_id, wrappedKey: rows[0].wrapped_key, sealed: rows[0].sealed };
   expect(unseal(newRing, row, rejectedAad(refused)).toString()).toBe('a record');
+});
+
+it('moves a corrected revision that waits for approval, which then opens under the new key alone', async () => {
+  const [leadRef = ''] = await accept(bothRing, 1);
+  const correction = randomUUID();
+  const tools = { db, ring: oldRing, hmacs: acceptTools(db).hmacs, site: site() };
+  const seen = { ...tools, ring: keyRing('k1', { k1: oldKey, k2: newKey }) };
+  const proposed = await proposeRevision(seen, { correction_id: correction, lead_ref: leadRef, changes: { name: 'Ada Corrected' } });
+  expect(proposed).toMatchObject({ result: 'proposed', revision: 2 });
+  expect(sum(await pagesOf('pending_revision'), 'rewrapped')).toBe(1);
+  await activateRevision(db, { correction_id: correction, lead_ref: leadRef, revision: 2 });
+  const [item] = await readVault({ db, ring: newRing }, [leadRef]);
+  expect(item).toMatchObject({ status: 200, revision: 2, payload: { contact: { name: 'Ada Corrected' } } });
 });
 
 it('leaves a row alone whose key the ring lacks, says under which key it is, and goes on', async () => {

@@ -2,7 +2,8 @@ import type { InternalClient } from '#runtime';
 import { clientOf, type Installation } from '../installation.js';
 import type { Line } from '../output.js';
 
-const tables = ['vault', 'rejected'] as const;
+/** A pending revision moves to the vault when it is activated: it comes first, so that none is missed. */
+const tables = ['pending_revision', 'vault', 'rejected'] as const;
 /** A page of 200 takes a busy service a fraction of it. */
 const timeoutMs = 10_000;
 /** A page so often as a line of progress: 10,000 rows. */
@@ -40,11 +41,14 @@ export async function rewrapAll(installation: Installation, tell: (line: string)
   const intake = clientOf(installation, 'intake', { caller: 'leadctl', timeoutMs });
   const needed = new Set<string>();
   try {
-    const [vault, rejected] = [
-      await rewrapTable(intake, 'vault', { tell, needed }),
-      await rewrapTable(intake, 'rejected', { tell, needed }),
-    ];
-    return { key: vault.key, tables: { vault: vault.counts, rejected: rejected.counts }, still_needed: [...needed].sort() };
+    const counted: Partial<Rewrap['tables']> = {};
+    let current = '';
+    for (const table of tables) {
+      const { key, counts } = await rewrapTable(intake, table, { tell, needed });
+      counted[table] = counts;
+      current = key;
+    }
+    return { key: current, tables: counted as Rewrap['tables'], still_needed: [...needed].sort() };
   } finally {
     await intake.close();
   }
