@@ -9,7 +9,19 @@ import type { BenchReport, BenchResult } from './report.js';
  * `npm run bench`: runs every benchmark in turn, each in its own process and with its baseline in the same run, and writes docs/benchmarks.md.
  * `npm run bench -- relay` runs one anew; the page keeps the last report of the others. Nothing here fails on a figure; a benchmark that cannot run does.
  */
-const benches = ['intake', 'relay', 'consumer', 'tiers', 'crm-writer', 'failures', 'drain', 'operator', 'replay', 'idle'] as const;
+const benches = [
+  'intake',
+  'relay',
+  'consumer',
+  'tiers',
+  'crm-writer',
+  'failures',
+  'drain',
+  'operator',
+  'replay',
+  'reconcile',
+  'idle',
+] as const;
 const wanted = process.argv.slice(2).filter((name) => !name.startsWith('-'));
 const root = process.cwd();
 const folder = join(root, '.cache', 'bench');

@@ -1,6 +1,6 @@
 import { type LeadAccepted, LeadAcceptedEvent, type LeadPayload } from '#contracts';
 import { createCodec } from '#messaging';
-import { hmacs, newEventId } from '#runtime';
+import { createLogger, hmacs, newEventId } from '#runtime';
 
 const schema = ({ subject, schemaVersion, schema: text }: typeof LeadAcceptedEvent) => ({
   subject,
@@ -11,6 +11,10 @@ const schema = ({ subject, schemaVersion, schema: text }: typeof LeadAcceptedEve
 
 export const codec = createCodec({ known: [schema(LeadAcceptedEvent)] });
 export const keyed = hmacs(Buffer.alloc(32, 5));
+
+/** Of the reconciler at the internal APIs. */
+export const token = 'reconciler-token-16chars';
+export const silent = createLogger('reconciler', 'silent');
 
 /** A lead of the tests, by its number. */
 export interface MadeLead {

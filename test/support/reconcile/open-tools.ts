@@ -3,8 +3,8 @@ import { type Database, type DestinationConfig, internalClient, openDatabase, ty
 import { sourcesOf } from '../../../apps/reconciler/src/open-sources.js';
 import type { RunTools } from '../../../apps/reconciler/src/runs/tools.js';
 import { reconcilerDatabaseSettings } from '../../../apps/reconciler/src/storage.js';
-import { codec, keyed } from './leads.js';
-import { silent, token, type World } from './world.js';
+import { codec, keyed, silent, token } from './leads.js';
+import type { World } from './world.js';
 
 export function openReconcilerDatabase(url: string): Promise<Database> {
   return openDatabase({

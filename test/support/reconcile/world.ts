@@ -4,7 +4,6 @@ import { LeadAcceptedEvent, type VaultReadItem } from '#contracts';
 import { type WindowItem, windowRequest, windowRoute } from '#delivery';
 import { type Connector, createConnector } from '#destinations';
 import {
-  createLogger,
   type Database,
   type DestinationConfig,
   type InternalServer,
@@ -18,10 +17,8 @@ import { migrations } from '../../../apps/reconciler/src/migrations/index.js';
 import { type OpenSandbox, openSandbox } from '../../../apps/sandbox/src/spec/open-sandbox.js';
 import { openDeliveryDatabase } from '../delivery-rig.js';
 import { fillDeliveries } from './fill.js';
-import { codec, keyed, type MadeLead, makeLeads, personOf } from './leads.js';
+import { codec, keyed, type MadeLead, makeLeads, personOf, silent, token } from './leads.js';
 
-export const token = 'reconciler-token-16chars';
-export const silent = createLogger('reconciler', 'silent');
 process.env.RECONCILER_SPEC_SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const secret = process.env.RECONCILER_SPEC_SECRET;
 
@@ -38,6 +35,8 @@ export interface WorldOptions {
 /** crm-writer's tables, a CRM that holds what they say, and the internal APIs of the services that a comparison reads. */
 export interface World {
   site: Site;
+  /** What the site was read from. */
+  document: object;
   databaseUrl: string;
   /** Of the internal APIs, all of them at one address. */
   url: string;
@@ -56,7 +55,8 @@ const minute = 60_000;
 
 export async function openWorld(options: WorldOptions): Promise<World> {
   const crm = await openSandbox({ crmSecret: secret });
-  const site = siteOf(crm.url, options);
+  const document = documentOf(crm.url, options);
+  const site = parseSite(JSON.stringify(document), {});
   const config = site.destinations.crm as DestinationConfig;
   const connector = createConnector({ name: 'crm', config, secretsDir: '/', hmacs: keyed });
   const leads = makeLeads(options.leads, Date.now() - 100 * minute - options.leads * 10);
@@ -73,6 +73,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   serve(server, { deliveries, leads, untold, erased });
   return {
     site,
+    document,
     databaseUrl: database.url,
     url: `http://127.0.0.1:${server.port}`,
     leads,
@@ -97,8 +98,8 @@ async function analyze(url: string): Promise<void> {
   await owner.end();
 }
 
-function siteOf(url: string, { page = 200, rate = 10_000 }: WorldOptions): Site {
-  const document = {
+function documentOf(url: string, { page = 200, rate = 10_000 }: WorldOptions): object {
+  return {
     sources: [{ id: 'website', organization: 'demo' }],
     routing: [{ match: {}, destinations: ['crm'], chat: 'sales', owner: 'ada' }],
     destinations: {
@@ -125,7 +126,6 @@ function siteOf(url: string, { page = 200, rate = 10_000 }: WorldOptions): Site 
     channels: { sales: { kind: 'telegram', api_url: url, token: { env: 'RECONCILER_SPEC_SECRET' }, chat_id: '-1' } },
     owners: { ada: { name: 'Sales duty' } },
   };
-  return parseSite(JSON.stringify(document), {});
 }
 
 /** Records as our own writes would have left them; the person's as the last lead of theirs did. */

@@ -1,9 +1,9 @@
 import type { DiscrepancyState, SettleAnswer, SettleRequest } from '#delivery';
 import type { Database } from '#runtime';
 
-/** From which states each may follow; asked again, it stays as it is. */
+/** From which states each may follow; asked again, it stays as it is. A comparison may see the effect of a repair before it is told of it: `gone`. */
 const mayFollow: Readonly<Record<SettleRequest['items'][number]['state'], readonly DiscrepancyState[]>> = {
-  repairing: ['open', 'repair_failed', 'repairing'],
+  repairing: ['open', 'repair_failed', 'gone', 'repairing'],
   repaired: ['repairing', 'repaired'],
   repair_failed: ['repairing', 'repair_failed'],
   accepted: ['open', 'repair_failed', 'accepted'],

@@ -129,7 +129,8 @@ describe('comparing with a CRM', () => {
       const settled = [{ discrepancy_id: accepted?.discrepancy_id ?? '', state: 'accepted' as const, by: 'bob', reason: 'old pipeline' }];
       expect((await settleDiscrepancies(open.tools.db, { items: settled })).items).toMatchObject([{ settled: true, state: 'accepted' }]);
       await world.crm.call(`PATCH /crm/control/records/${mended?.ref}`, { status: 'new' });
-      await compare();
+      await compare(around(accepted?.event_id));
+      await compare(around(mended?.event_id));
       const states = async () =>
         (await found({ ids: [accepted?.discrepancy_id, mended?.discrepancy_id] })).map(({ discrepancy_id, state }) => [
           discrepancy_id,
@@ -142,7 +143,7 @@ describe('comparing with a CRM', () => {
         ]),
       );
       await world.crm.call(`PATCH /crm/control/records/${mended?.ref}`, { status: 'archived' });
-      await compare();
+      await compare(around(mended?.event_id));
       expect(Object.fromEntries(await states())).toMatchObject({ [mended?.discrepancy_id ?? '']: 'open' });
     },
     patienceMs,
