@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Balances, Discrepancy, ReconciliationRun } from '../../../apps/console/src/api/types.js';
+import type { Balances, Discrepancy, Overview, ReconciliationRun } from '../../../apps/console/src/api/types.js';
 
 const minute = 60_000;
 const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
@@ -105,6 +105,20 @@ export class FakeReconciliation {
       },
     ],
   };
+
+  figures(): NonNullable<Overview['reconciliation']> {
+    const run_id = '019a2b3c-5555-7000-8000-000000000001';
+    const run = { destination: 'sandbox-crm', run_id, from: ago(1_440 * minute), to: ago(60 * minute), compared: 1_422 };
+    return {
+      as_of: ago(minute),
+      open: [
+        { destination: 'sandbox-crm', class: 'missing', count: 2, high: 2 },
+        { destination: 'sandbox-crm', class: 'content_conflict', count: 1, high: 0 },
+      ],
+      more: false,
+      last_runs: [{ ...run, state: 'finished', finished_at: ago(30 * minute) }],
+    };
+  }
 
   start(by: string, body: Record<string, unknown>): string {
     const run_id = randomUUID();

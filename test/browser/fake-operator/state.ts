@@ -411,6 +411,7 @@ export class FakeState {
       })),
       work_by_owner: [{ owner: 'integration', open: 63, overdue: 12, oldest_age_ms: 7 * hour }],
       recent_batches: this.batches.slice(0, 5),
+      reconciliation: this.reconciliation.figures(),
     };
   }
 

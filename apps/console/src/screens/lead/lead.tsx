@@ -129,9 +129,9 @@ function Elsewhere({ lead }: { lead: Timeline }) {
             {plain(template)} to {channel}: <Chip state={state} />
           </li>
         ))}
-        {replays.map(({ item_id, batch_id, destination, state }) => (
+        {replays.map(({ item_id, batch_id, destination, state, repairs }) => (
           <li key={item_id}>
-            <Link to={`/batches/${batch_id}`}>Batch</Link> to {destination}: <Chip state={state} />
+            <Link to={`/batches/${batch_id}`}>{repairs ? 'Repair' : 'Batch'}</Link> to {destination}: <Chip state={state} />
           </li>
         ))}
         {related.map((id) => (

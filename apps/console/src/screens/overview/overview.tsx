@@ -34,7 +34,7 @@ export function OverviewScreen() {
           <>
             <BalanceEquation balance={overview.balance} />
             <DestinationCards overview={overview} />
-            <ReconciliationCards />
+            <ReconciliationCards reconciliation={overview.reconciliation} />
             <OverviewCharts overview={overview} />
             <div className="halves">
               <Panel title="Open work by owner">

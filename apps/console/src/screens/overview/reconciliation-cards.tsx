@@ -1,69 +1,64 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { get } from '../../api/client.js';
-import type { Balances, Discrepancy, Page, ReconciliationRun } from '../../api/types.js';
-import { Failure, Panel } from '../../parts/small.js';
+import type { Balances, Overview } from '../../api/types.js';
+import { Chip, Panel } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { number } from '../../parts/words.js';
 import { classWords } from '../reconciliation/discrepancy-words.js';
 
-const shownAtMost = 200;
+type Reconciliation = NonNullable<Overview['reconciliation']>;
 
 /** Whether destinations hold what we know, and whether the days add up. */
-export function ReconciliationCards() {
-  const open = useQuery({
-    queryKey: ['reconciliation', 'overview', 'open'],
-    queryFn: ({ signal }) => get<Page<Discrepancy>>('reconciliation/discrepancies', { state: 'open', limit: shownAtMost }, signal),
-  });
-  const runs = useQuery({
-    queryKey: ['reconciliation', 'overview', 'runs'],
-    queryFn: ({ signal }) => get<Page<ReconciliationRun>>('reconciliation/runs', { state: 'finished', limit: 1 }, signal),
-  });
-  const balances = useQuery({
-    queryKey: ['reconciliation', 'overview', 'balances'],
-    queryFn: ({ signal }) => get<Balances>('reconciliation/balances', {}, signal),
-  });
-  const error = open.error ?? runs.error ?? balances.error;
-  if (error !== null && open.data === undefined) {
-    return (
-      <Panel title="Reconciliation">
-        <Failure error={error} />
-      </Panel>
-    );
-  }
+export function ReconciliationCards({ reconciliation }: { reconciliation: Overview['reconciliation'] }) {
+  const asOf = reconciliation && (
+    <span className="quiet">
+      counted <Ago at={reconciliation.as_of} />
+    </span>
+  );
   return (
-    <Panel title="Reconciliation" side={<Link to="/reconciliation/discrepancies">What differs</Link>}>
+    <Panel title="What destinations hold" side={asOf}>
       <div className="inside halves">
-        <Open page={open.data} />
+        {reconciliation === null ? (
+          <p className="quiet">
+            Nothing was compared yet, or nothing is counted now. <Link to="/reconciliation/runs">Runs</Link>
+          </p>
+        ) : (
+          <Open reconciliation={reconciliation} />
+        )}
         <div className="stack">
-          <LastRun run={runs.data?.items[0]} known={runs.data !== undefined} />
-          <Days balances={balances.data} />
+          <LastRuns runs={reconciliation?.last_runs ?? []} />
+          <Days />
         </div>
       </div>
     </Panel>
   );
 }
 
-function Open({ page }: { page: Page<Discrepancy> | undefined }) {
-  if (page === undefined) return <p className="quiet">Looking …</p>;
-  if (page.items.length === 0) return <p>✓ Nothing differs at a destination that anybody has to decide on.</p>;
-  const classes = [...new Set(page.items.map((one) => one.class))];
-  const counts = classes
-    .map((name) => [name, page.items.filter((one) => one.class === name).length] as const)
-    .sort(([, a], [, b]) => b - a);
+function Open({ reconciliation: { open, more } }: { reconciliation: Reconciliation }) {
+  const all = open.reduce((sum, { count }) => sum + count, 0);
+  const urgent = open.reduce((sum, { high }) => sum + high, 0);
+  if (all === 0) return <p>✓ Nothing differs that anybody has to decide on.</p>;
   return (
     <div className="card" style={{ padding: 0 }}>
       <p>
-        <strong>
-          {page.next ? 'More than ' : ''}
-          {number(page.items.length)}
-        </strong>{' '}
-        open, {number(page.items.filter(({ urgency }) => urgency === 'high').length)} of them urgent
+        <Link to="/reconciliation/discrepancies">
+          <strong>
+            {more ? 'More than ' : ''}
+            {number(all)}
+          </strong>{' '}
+          differ
+        </Link>
+        , {number(urgent)} of them urgent
       </p>
       <div className="tallies">
-        {counts.map(([name, count]) => (
-          <Link key={name} to={`/reconciliation/discrepancies?class=${name}`}>
-            <b>{number(count)}</b> {classWords[name].toLowerCase()}
+        {open.map(({ destination, class: name, count, high }) => (
+          <Link
+            key={destination + name}
+            className={high > 0 ? 'toned tone-dead' : undefined}
+            to={`/reconciliation/discrepancies?class=${name}&destination=${encodeURIComponent(destination)}`}
+          >
+            <b>{number(count)}</b> {classWords[name].toLowerCase()} · {destination}
           </Link>
         ))}
       </div>
@@ -71,26 +66,23 @@ function Open({ page }: { page: Page<Discrepancy> | undefined }) {
   );
 }
 
-function LastRun({ run, known }: { run: ReconciliationRun | undefined; known: boolean }) {
-  if (!known) return <p className="quiet">Looking …</p>;
-  if (run === undefined) {
-    return (
-      <p className="quiet">
-        No run has finished yet. <Link to="/reconciliation/runs">Start one</Link>
-      </p>
-    );
-  }
-  return (
-    <p>
-      <Link to="/reconciliation/runs">Last run</Link>: {run.destination}, <Ago at={run.finished_at} />
-      {run.counts !== null && `, ${number(run.counts.compared ?? 0)} leads compared`}
+function LastRuns({ runs }: { runs: Reconciliation['last_runs'] }) {
+  return runs.map(({ destination, run_id: id, state, finished_at: finished, compared }) => (
+    <p key={destination}>
+      <Link to={`/reconciliation/runs?destination=${encodeURIComponent(destination)}`}>Last run</Link> over {destination}:{' '}
+      {state === 'finished' ? <Ago at={finished} /> : <Chip state={state} />}, {number(compared)} leads compared
+      {state === 'failed' && <Link to={`/reconciliation/discrepancies?run_id=${id}&state=any`}> what it found</Link>}
     </p>
-  );
+  ));
 }
 
-function Days({ balances }: { balances: Balances | undefined }) {
-  if (balances === undefined) return <p className="quiet">Looking …</p>;
-  const days = [...balances.items, ...balances.received];
+function Days() {
+  const { data, isError } = useQuery({
+    queryKey: ['reconciliation', 'balances', {}],
+    queryFn: ({ signal }) => get<Balances>('reconciliation/balances', {}, signal),
+  });
+  if (data === undefined) return <p className="quiet">{isError ? 'Whether the days add up cannot be said now.' : 'Looking …'}</p>;
+  const days = [...data.items, ...data.received];
   const bad = new Set(days.filter(({ balanced }) => !balanced).map(({ day }) => day));
   const link = <Link to="/reconciliation/balance">Balance of the days</Link>;
   if (days.length === 0) return <p className="quiet">{link}: none is taken yet</p>;
