@@ -86,9 +86,8 @@ it('moves every lead and every refused record onto the current key, page by page
 it('moves a corrected revision that waits for approval, which then opens under the new key alone', async () => {
   const [leadRef = ''] = await accept(bothRing, 1);
   const correction = randomUUID();
-  const tools = { db, ring: oldRing, hmacs: acceptTools(db).hmacs, site: site() };
-  const seen = { ...tools, ring: keyRing('k1', { k1: oldKey, k2: newKey }) };
-  const proposed = await proposeRevision(seen, { correction_id: correction, lead_ref: leadRef, changes: { name: 'Ada Corrected' } });
+  const before = { db, ring: keyRing('k1', { k1: oldKey, k2: newKey }), hmacs: acceptTools(db).hmacs, site: site() };
+  const proposed = await proposeRevision(before, { correction_id: correction, lead_ref: leadRef, changes: { name: 'Ada Corrected' } });
   expect(proposed).toMatchObject({ result: 'proposed', revision: 2 });
   expect(sum(await pagesOf('pending_revision'), 'rewrapped')).toBe(1);
   await activateRevision(db, { correction_id: correction, lead_ref: leadRef, revision: 2 });
