@@ -259,7 +259,6 @@ describe('reading', () => {
       ref: party,
       key: personOf(person),
       changedBy: 'us',
-      status: 'active',
       ...connector.expected?.(person),
     });
     const byRef = await connector.readMany?.({ kind: 'lead', refs: [ref], timeoutMs: 10_000 });

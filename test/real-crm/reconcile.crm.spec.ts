@@ -129,8 +129,11 @@ describe('a comparison with a Tryton that people work in', () => {
     await comparisons.run(destination);
     const { deleted: _deleted, lost: _lost, ...left } = wanted();
     await eventually(async () => expect(named(await stillOpen())).toEqual(Object.values(left).sort()));
-    const settled = (await comparisons.found(destination)).filter(({ repair }) => repair !== undefined);
-    for (const one of settled) expect(one).toMatchObject({ state: 'repaired', approver: expect.any(String), by: expect.any(String) });
+    await eventually(async () => {
+      const settled = (await comparisons.found(destination)).filter(({ repair }) => repair !== undefined);
+      expect(settled).toHaveLength(2);
+      for (const one of settled) expect(one).toMatchObject({ state: 'repaired', approver: expect.any(String), by: expect.any(String) });
+    });
   }, 240_000);
 
   /** What people do by hand, and one change of ours that Tryton never heard of. */
