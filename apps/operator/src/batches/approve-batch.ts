@@ -3,7 +3,7 @@ import { duration, metrics, StatementFailed, type Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
 import { type BatchRow, changeState, eachPage, lockBatch, organizationOf } from './batch-row.js';
-import { checkValidMs, takenByOthers } from './check-batch.js';
+import { checkValidMs, refuseCorrected, takenByOthers } from './check-batch.js';
 import { next } from './machine/batch-state.js';
 import { canarySize } from './machine/send-schedule.js';
 import { batchRefusals } from './refusals.js';
@@ -109,6 +109,8 @@ async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approv
   const other = await takenByOthers(tx, batchId);
   if (other !== undefined) throw batchRefusals.otherBatch(other.batch_id, other.count);
   await eachPage(tx, open, { batchId, last });
+  // Whoever approves a correction of one of them from now on waits for this approval.
+  await refuseCorrected(tx, batchId, 'open');
   if (eligible < items) await eachPage(tx, skip, { batchId, last });
   const canary = Math.min(eligible, batch.canary_wanted ?? canarySize(eligible));
   await tx.sql('operator.choose_canary', canarySql, [batchId, canary]);

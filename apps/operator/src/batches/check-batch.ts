@@ -198,17 +198,22 @@ export const checkValidMs = 3_600_000;
 
 /** Eligible items of the batch that another batch took meanwhile. Throws a refusal where a correction did. */
 export async function takenByOthers(db: Sql, batchId: string): Promise<{ batch_id: string; count: number } | undefined> {
-  const [corrected] = await db.sql<{ correction_id: string }>('operator.corrected_items', correctedSql, [batchId]);
-  if (corrected !== undefined) throw correctionRefusals.openElsewhere(corrected.correction_id);
+  await refuseCorrected(db, batchId, 'listed');
   const [other] = await db.sql<{ batch_id: string; count: number }>('operator.taken_items', takenSql, [batchId]);
   return other;
+}
+
+/** Throws the refusal that names the correction which has one of the eligible items in that state. */
+export async function refuseCorrected(db: Sql, batchId: string, state: 'listed' | 'open'): Promise<void> {
+  const [corrected] = await db.sql<{ correction_id: string }>(`operator.corrected_${state}`, correctedSql(state), [batchId]);
+  if (corrected !== undefined) throw correctionRefusals.openElsewhere(corrected.correction_id);
 }
 
 const takenSql = `
 SELECT o.batch_id, count(*)::int AS count FROM replay_item i
   JOIN replay_item o ON o.event_id = i.event_id AND o.destination = i.destination AND o.state = 'open' AND o.batch_id <> i.batch_id
 WHERE i.batch_id = $1 AND i.state = 'listed' AND i.verdict = 'eligible' GROUP BY o.batch_id ORDER BY count DESC LIMIT 1`;
-const correctedSql = `
+const correctedSql = (state: 'listed' | 'open'): string => `
 SELECT c.correction_id FROM replay_item i
   JOIN correction c ON c.event_id = i.event_id AND c.destination = i.destination AND ${correctionOpen('c')}
-WHERE i.batch_id = $1 AND i.state = 'listed' AND i.verdict = 'eligible' LIMIT 1`;
+WHERE i.batch_id = $1 AND i.state = '${state}' AND i.verdict = 'eligible' LIMIT 1`;

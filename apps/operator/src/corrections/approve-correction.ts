@@ -5,7 +5,7 @@ import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
 import { type CorrectionRow, lockCorrection, readCorrection } from './correction-row.js';
 import { judge } from './draft-correction.js';
-import { refuseWhileInBatch } from './open-work.js';
+import { lockOutBatches } from './open-work.js';
 import { correctionHash } from './plan-correction.js';
 import { type CorrectionTools, correctionRefusals } from './tools.js';
 
@@ -38,7 +38,7 @@ export async function approveCorrection(tools: CorrectionTools, correctionId: st
 
 async function approveLocked(tx: Tx, correctionId: string, by: { hash: string; person: Person }): Promise<void> {
   const { event_id, destination, organization, author, revision } = refuse(await lockCorrection(tx, correctionId, by.person), by);
-  await refuseWhileInBatch(tx, { event_id, destination });
+  await lockOutBatches(tx, { event_id, destination });
   await tx.sql('operator.approve_correction', approveSql, [correctionId, by.person.subject, v7()]);
   const subject = { correction_id: correctionId, event_id, destination, revision, hash: by.hash, author };
   await audit(tx, { ...actor(by.person), action: 'correction.approve', organization, subject });

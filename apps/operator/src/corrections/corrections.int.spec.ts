@@ -2,24 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Database } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
-import { openReplayRig, personOf, type ReplayRig } from '../../test/replay-rig.js';
+import { author, correctionSteps, correctionTools } from '../../test/corrections-rig.js';
+import { openReplayRig, type ReplayRig } from '../../test/replay-rig.js';
 import { openOperatorDatabase } from '../../test/rig.js';
-import { approveBatchRequest } from '../batches/approve-batch.js';
-import { BatchDesk } from '../batches/batch-desk.js';
-import { draftRequest } from '../batches/filter.js';
-import { approveCorrection } from './approve-correction.js';
-import { readCorrection } from './correction-row.js';
-import { draftCorrection } from './draft-correction.js';
+
 import { runCorrections } from './run-corrections.js';
 import type { CorrectionTools } from './tools.js';
-
-const [author, approver] = [personOf('author'), personOf('approver')];
 
 let database: TestDatabase;
 let db: Database;
 let rig: ReplayRig;
-let desk: BatchDesk;
 let tools: CorrectionTools;
+type Steps = ReturnType<typeof correctionSteps>;
+let desk: Steps['desk'];
+let read: Steps['read'];
+let draft: Steps['draft'];
+let approve: Steps['approve'];
+let approved: Steps['approved'];
+let draftBatch: Steps['draftBatch'];
+let approveBatch: Steps['approveBatch'];
 beforeAll(async () => {
   database = await testDatabase('operator_corrections');
   db = await openOperatorDatabase(database.url);
@@ -32,32 +33,10 @@ afterAll(async () => {
 beforeEach(async () => {
   await rig.clear();
   await rig.sql('DELETE FROM correction');
-  desk = new BatchDesk(rig.tools, () => undefined);
-  tools = {
-    ...rig.tools,
-    owner: { histories: async (names) => (await rig.owner.histories(names)).map((one) => one && { ...one, event: 'bGVhZA==' }) },
-    replays: rig.replays,
-    intake: { byIds: async () => [] } as unknown as CorrectionTools['intake'],
-    revisions: {
-      propose: async () => ({ result: 'proposed', revision: 2, fields: ['message'] }),
-      activate: async () => ({ result: 'active' }),
-      withdraw: async () => undefined,
-    },
-  };
+  tools = correctionTools(rig);
+  ({ desk, read, draft, approve, approved, draftBatch, approveBatch } = correctionSteps(tools, rig.tools));
 });
 
-const draft = (event_id: string) =>
-  draftCorrection(tools, { event_id, destination: 'crm', changes: { message: 'ring at nine' }, reason: 'it was cut' }, author);
-const read = (id: string) => readCorrection(db, id, author);
-const approve = async (id: string) => approveCorrection(tools, id, { hash: (await read(id)).hash, person: approver });
-const approved = async (eventId: string) => {
-  const id = await draft(eventId);
-  await approve(id);
-  return id;
-};
-const draftBatch = async () =>
-  (await desk.draft(draftRequest.parse({ filter: { destination: 'crm' }, reason: 'mended', rate_per_s: 500 }), author)).batch_id;
-const approveBatch = (id: string, hash: string) => desk.approve(id, approveBatchRequest.parse({ hash }), approver);
 const refusedAs = (type: string, more: object = {}) =>
   expect.objectContaining({ problem: expect.objectContaining({ type: `urn:lead-delivery:problem:${type}`, ...more }) });
 
