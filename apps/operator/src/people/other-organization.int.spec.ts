@@ -10,6 +10,7 @@ import { type Database, type InternalServer, internalClient, loadInternalTokens,
 import { type TestDatabase, testDatabase } from '#testkit';
 import { courseOf } from '../../test/leads-rig.js';
 import { PretendIntake } from '../../test/pretend-intake.js';
+import { PretendReconciler } from '../../test/pretend-reconciler.js';
 import { openReplayRig } from '../../test/replay-rig.js';
 import { codec, leadAccepted, openOperatorDatabase, PretendOwner, silent } from '../../test/rig.js';
 import type { AreaTools } from '../area.js';
@@ -53,7 +54,7 @@ let ids: Record<string, string>;
 const hash = '0a'.repeat(32);
 const sql = <R>(text: string, values: unknown[] = []) => db.sql<R>(createHash('sha1').update(text).digest('hex'), text, values);
 
-async function seed(intake: PretendIntake): Promise<Record<string, string>> {
+async function seed(intake: PretendIntake, reconciler: PretendReconciler): Promise<Record<string, string>> {
   const lead = leadAccepted({ organization: 'demo' });
   intake.courses.set(lead.event_id, courseOf(lead));
   await openReplayRig(db).dead(lead);
@@ -66,6 +67,8 @@ async function seed(intake: PretendIntake): Promise<Record<string, string>> {
     task_id: randomUUID(),
     correction_id: randomUUID(),
     name: 'crm',
+    run_id: reconciler.ran({ state: 'running' }).run_id,
+    discrepancy_id: reconciler.found({ event_id: lead.event_id }).discrepancy_id,
   };
   await sql(
     `INSERT INTO replay_batch (batch_id, state, selection, maximum, author, hash, organizations, items) VALUES ($1, 'checked', '{}', 1, 'ada', $2, '{demo}', 1)`,
@@ -102,9 +105,14 @@ beforeAll(async () => {
   const intake = new PretendIntake();
   server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens, readiness: [], logger: silent });
   intake.serve(server);
+  const reconciler = new PretendReconciler();
+  reconciler.serve(server);
   const baseUrl = `http://127.0.0.1:${server.port}`;
   clients = new Map(
-    ['intake', 'crm-writer', 'notifier'].map((name) => [name, internalClient({ baseUrl, token: tokens.operator ?? '', timeoutMs: 2_000 })]),
+    ['intake', 'crm-writer', 'notifier', 'reconciler'].map((name) => [
+      name,
+      internalClient({ baseUrl, token: tokens.operator ?? '', timeoutMs: 2_000 }),
+    ]),
   );
   const owners = new Map(['crm-writer', 'notifier'].map((name) => [name, new PretendOwner()]));
   const areas = await openAreas({
@@ -128,7 +136,7 @@ beforeAll(async () => {
     },
   );
   await app.init();
-  ids = await seed(intake);
+  ids = await seed(intake, reconciler);
 });
 afterAll(async () => {
   await app?.close();
@@ -165,6 +173,8 @@ const bodies: Record<string, () => object> = {
   'POST /v1/destinations/{name}/release': () => ({ reason }),
   'POST /v1/corrections/{correction_id}/approve': () => ({ hash }),
   'POST /v1/erasures/{erasure_id}/approve': () => ({ hash }),
+  'POST /v1/reconciliation/runs/{run_id}/stop': () => ({ reason }),
+  'POST /v1/reconciliation/discrepancies/{discrepancy_id}/accept': () => ({ reason }),
 };
 /** Operations that name what they are about in their body, and what they answer when it is not there for the person. */
 const named: [string, () => object, (answer: { status: number; body: string }) => void][] = [
@@ -175,6 +185,8 @@ const named: [string, () => object, (answer: { status: number; body: string }) =
   ['/v1/items/approve', () => ({ select: { event_ids: [ids.event_id] }, new_deadline: '1h', reason }), nothingDone],
   ['/v1/search', () => ({ text: ids.event_id }), ({ status, body }) => expect([status, itemsOf(body)]).toEqual([200, []])],
   ['/v1/corrections', () => ({ event_id: ids.event_id, destination: 'crm', changes: { name: 'Ada' }, reason }), notThere],
+  ['/v1/reconciliation/runs', () => ({ destination: 'crm', from: '2026-01-01T00:00:00Z' }), notThere],
+  ['/v1/reconciliation/repairs', () => ({ ids: [ids.discrepancy_id], reason }), nothingDone],
 ];
 
 const itemsOf = (body: string): unknown => (JSON.parse(body) as { items?: unknown }).items;
