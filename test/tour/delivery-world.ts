@@ -14,6 +14,8 @@ import type { BalanceReport, CrmName, IntakeAnswer, Journey, Lead, NewLead, Reco
 
 const run = promisify(execFile);
 
+const mostPostsAgain = 5;
+
 interface Parts {
   runDir: string;
   door: TcpProxy;
@@ -60,8 +62,14 @@ class DeliveryWorld implements World {
     return this.parts.door;
   }
 
+  /** As a website does: what could not be saved is sent again when the answer says so. */
   async post(lead: NewLead): Promise<IntakeAnswer> {
-    const answer = await this.intake('/v1/leads', { method: 'POST', body: JSON.stringify(leadBody(lead)) });
+    const request = { method: 'POST', body: JSON.stringify(leadBody(lead)) };
+    let answer = await this.intake('/v1/leads', request);
+    for (let again = 0; answer.status === 503 && again < mostPostsAgain; again += 1) {
+      await pause(Number(answer.headers.get('retry-after') ?? 1) * 1000);
+      answer = await this.intake('/v1/leads', request);
+    }
     const eventId = String(answer.body.event_id);
     if (answer.status === 202 && !this.accepted.some((one) => one.eventId === eventId)) {
       this.accepted.push({ eventId, leadRef: String(answer.body.lead_ref), sourceEventId: lead.sourceEventId, sent: lead });
