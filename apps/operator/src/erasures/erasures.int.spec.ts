@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { DestinationReference, OwnerEraseAnswer, SubjectAnswer } from '#contracts';
 import { type Database, InternalUnavailable, newEventId } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
+import { cutAfter } from '../../test/cut-database.js';
 import { openReplayRig, personOf, type ReplayRig } from '../../test/replay-rig.js';
 import { openOperatorDatabase, silent } from '../../test/rig.js';
 import { approveErasure } from './approve-erasure.js';
@@ -63,7 +64,8 @@ afterAll(async () => {
   await db?.close();
   await database?.drop();
 });
-beforeEach(async () => {
+beforeEach(begin);
+async function begin(): Promise<void> {
   await rig.clear();
   for (const table of ['erasure', 'erasure_lead', 'erasure_place', 'erasure_task']) await rig.sql(`DELETE FROM ${table}`);
   pretended = new Pretended();
@@ -72,7 +74,7 @@ beforeEach(async () => {
     ['crm-writer', pretended.client('crm-writer')],
   ]);
   tools = { db, services: new ErasureServices(clients, ['crm-writer']), logger: silent };
-});
+}
 
 const leadOf = (event_id: string, organization = 'demo') => ({
   ...{ event_id, lead_ref: 'L-1', organization, source: 'website', person_key: 'hashed', whole_person: true },
@@ -170,6 +172,28 @@ describe('an erasure', () => {
     await rig.sql(`UPDATE erasure SET lease_until = clock_now() - interval '1 second'`);
     await runErasures(tools);
     expect(await show(id)).toMatchObject({ state: 'tasks' });
+  });
+
+  it('is completed once by whoever comes next, behind whichever statement its runner was killed', async () => {
+    await subject();
+    await approved();
+    const whole = cutAfter(db, Number.POSITIVE_INFINITY);
+    await runErasures({ ...tools, db: whole.db });
+    for (let statements = 0; statements <= whole.count(); statements += 1) {
+      await begin();
+      const eventId = await subject();
+      const id = await approved();
+      await runErasures({ ...tools, db: cutAfter(db, statements).db }).catch(() => undefined);
+      await rig.sql("UPDATE erasure SET lease_until = clock_now() - interval '1 second' WHERE lease_until IS NOT NULL");
+      await runErasures(tools);
+      const { state, tasks } = await show(id);
+      const ended = await rig.sql("SELECT FROM audit WHERE action = 'erasure.erased' AND subject->>'erasure_id' = $1", [id]);
+      const [letter] = await rig.sql('SELECT event FROM dead_letter WHERE event_id = $1', [eventId]);
+      expect({ statements, state, tasks: tasks.map(({ ref }) => ref), ended: ended.length, letter }).toEqual({
+        ...{ statements, state: 'tasks', tasks: ['C-1'], ended: 1, letter: { event: null } },
+      });
+      expect(await counted(id)).toMatchObject({ 'intake vault_revisions': [1, 0], 'operator dead_letter_records': [1, 0] });
+    }
   });
 
   it('takes the bytes out of a letter that comes afterwards', async () => {
