@@ -33,6 +33,23 @@ const record = (destinations?: string) =>
   }) as unknown as ConsumedRecord;
 
 describe('a destination as the engine sees it', () => {
+  it('reads who has written records, and nothing of what is in them', async () => {
+    const record = { kind: 'contact', ref: 'C-1', version: '7', changedAt: 'now', changedBy: 'us' as const, fields: { phone: '1' } };
+    const of = (readMany: Connector['readMany']) =>
+      new DestinationTarget({ config, policies, connector: { ...connector, readMany } as Connector, codec: {} as Codec });
+    const read = (readMany: Connector['readMany']) => of(readMany).read?.({ kind: 'contact', refs: ['C-1'], timeoutMs: 1 });
+    expect(await read(async () => ({ ok: true, records: [record] }))).toEqual({
+      ok: true,
+      records: [{ ref: 'C-1', version: '7', changedAt: 'now', changedBy: 'us' }],
+    });
+    expect(await read(async () => ({ ok: false, class: 'auth', code: '401', retryAfterMs: 9 }))).toEqual({
+      ok: false,
+      class: 'auth',
+      code: '401',
+    });
+    expect(of(undefined).read).toBeUndefined();
+  });
+
   it('plans its operations in the declared order, under keys that never change', () => {
     expect(target.plan(event, record())).toEqual({
       eventId: event.event_id,

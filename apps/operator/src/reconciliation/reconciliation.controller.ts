@@ -8,8 +8,9 @@ import { readInput } from '../http/read-input.js';
 import { acceptBody, acceptDiscrepancy, accepted } from './accept.js';
 import { balancesAnswer, balancesCsv, balancesQuery, listBalances } from './balances.js';
 import { discrepanciesCsv, discrepanciesQuery, exportQuery, listDiscrepancies } from './discrepancies.js';
-import { draftRepairs, repairsAnswer, repairsBody } from './draft-repairs.js';
+import { draftRepairs } from './draft-repairs.js';
 import { ReconciliationDesk } from './reconciliation-desk.js';
+import { repairsAnswer, repairsBody } from './repairs-request.js';
 import { listRuns, runsQuery, startRun, startRunBody, stopRun, stopRunBody } from './runs.js';
 import { discrepancyItem, page, runItem } from './shapes.js';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { discrepancyClasses, type ReplayFacts } from '#delivery';
-import { planOf } from './draft-repairs.js';
+import { planOf } from './list-repairs.js';
 import { changedSince } from './read-changes.js';
 import { repairOf, wordsOf } from './repair-plan.js';
 import { type DiscrepancyItem, runbookOf } from './shapes.js';

@@ -11,8 +11,9 @@ import { BatchDesk } from '../batches/batch-desk.js';
 import { editRequest } from '../batches/filter.js';
 import { BatchRunner } from '../batches/runner/batch-runner.js';
 import { purge } from '../purge.js';
-import { draftRepairs, repairsBody } from './draft-repairs.js';
+import { draftRepairs } from './draft-repairs.js';
 import { reconcilerApi } from './reconciler-api.js';
+import { repairsBody } from './repairs-request.js';
 import { tellReconciler } from './tell-reconciler.js';
 
 jest.setTimeout(60_000);
@@ -144,7 +145,11 @@ describe('a draft of repairs', () => {
     ];
     const ids = [discrepancy, ...rest].map(({ discrepancy_id }) => discrepancy_id);
     const answer = await draft({ ids }, personOf('author', { organizations: ['demo'] }));
-    expect(answer).toMatchObject({ items: 1, discrepancies: 1, left_out: { no_repair: 2, settled: 1, unknown: 1 } });
+    expect(answer).toMatchObject({
+      items: 1,
+      discrepancies: 1,
+      left_out: { no_repair: 1, settled: 1, unknown: 1, no_letter: 1, over_max: 0 },
+    });
     await expect(draftOf(...rest.slice(0, 2))).rejects.toMatchObject({ problem: { type: expect.stringMatching(/nothing-to-repair$/) } });
   });
 
@@ -156,6 +161,28 @@ describe('a draft of repairs', () => {
     expect(await draft({ filter: { class: 'deleted' } })).toMatchObject({ items: 1, discrepancies: 1 });
     expect(() => repairsBody.parse({ filter: {}, reason: 'x' })).toThrow();
     expect(() => repairsBody.parse({ reason: 'x' })).toThrow();
+  });
+
+  it('tells nobody of what was given up but from its dead letter, and leaves the rest to a person', async () => {
+    const eventId = await rig.dead();
+    const destination = `lead/sales/${eventId}/lead_delivered`;
+    await rig.sql("UPDATE dead_letter SET service = 'notifier', destination = $2 WHERE event_id = $1", [eventId, destination]);
+    const { discrepancy_id } = found(eventId, { class: 'told_nobody', repair: 'tell' });
+    found(delivered().eventId, { class: 'told_nobody', repair: 'tell' });
+    const answer = await draft({ filter: { class: 'told_nobody' } });
+    expect(answer).toMatchObject({ items: 1, discrepancies: 1, left_out: { no_letter: 1 } });
+    const items = await rig.sql('SELECT service, destination, discrepancy_ids, repair, letter_class, dead_letter_id FROM replay_item');
+    expect(items).toEqual([
+      {
+        service: 'notifier',
+        destination,
+        discrepancy_ids: [discrepancy_id],
+        repair: null,
+        letter_class: 'attempts_exhausted',
+        dead_letter_id: expect.any(String),
+      },
+    ]);
+    expect(await draft({ filter: { destination: 'crm' }, max: 1 })).toMatchObject({ left_out: { over_max: 1 } });
   });
 
   it('is bound by its hash to what becomes of each operation', async () => {
