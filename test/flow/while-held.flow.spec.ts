@@ -80,7 +80,10 @@ describe('while its destinations are held', () => {
     await passes('0 seconds');
     const [withdrawn, erased] = [await post('held-withdrawn', 1), await post('held-erased', 2)];
     expect(await intake.post('/internal/v1/consent:withdraw', { event_id: withdrawn.event_id })).toMatchObject({ result: 'withdrawn' });
-    await root.query('delete from intake.vault where lead_ref = $1', [erased.lead_ref]);
+    const erase = () => intake.post('/internal/v1/leads:erase', { event_ids: [erased.event_id] });
+    const nothing = { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0 };
+    // Their announcements lie on the topic, with the key of the person.
+    expect(await erase()).toEqual({ places: { ...nothing, unclaimed: 2 } });
     for (const destination of destinations) await command(destination, 'release');
     await eventually(async () => {
       expect(await statesOf(withdrawn.event_id)).toEqual({
@@ -90,6 +93,12 @@ describe('while its destinations are held', () => {
       expect(await statesOf(erased.event_id)).toEqual({ 'sandbox-crm': 'erased erased', 'sandbox-marketing': 'erased erased' });
     }, 60_000);
     expect(await attemptsOf(erased.event_id)).toBe(0);
+    await eventually(async () => expect(await erase()).toEqual({ places: { ...nothing, unclaimed: 0 } }), 30_000);
+    const ofOwner = { items: [{ event_id: erased.event_id, whole_person: true }] };
+    expect(await crmWriter.post('/internal/v1/leads:erase', ofOwner)).toEqual({
+      places: { open: 0, unfinished: 0, person_keys: 0, contacts: 0 },
+      references: [],
+    });
     expect(await stack.sandbox.leads(erased.event_id)).toEqual([]);
     expect(await stack.sandbox.leads(withdrawn.event_id)).toHaveLength(1);
     const { code, balance } = await runBalance(stack.stack.runDir);

@@ -13,7 +13,10 @@ export interface SubjectLead {
   lead_ref: string | null;
   organization: string;
   source: string;
-  /** Keyed hash of the person that the lead was delivered under; absent where nothing is left that says it. */
+  /**
+   * Keyed hash of the person that the lead was delivered under. Its first half (16 hex digits) where the lead is purged and its payload cannot be opened;
+   * absent where nothing is left that says it.
+   */
   person_key?: string;
   /** No other lead of the person is kept, so that what is known of the person as such goes too. */
   whole_person: boolean;
@@ -26,6 +29,8 @@ export interface IntakePlaces {
   search_keys: number;
   /** Corrections that were proposed and not approved. */
   pending_revisions: number;
+  /** Deliveries that were announced with the person's keyed hash and that no owner has taken yet: they end `erased` there. */
+  unclaimed: number;
 }
 
 /** Answer of POST /internal/v1/erasures:find. */

@@ -20,10 +20,11 @@ select (select count(*)::int from vault where lead_ref in (select lead_ref from 
   (select count(*)::int from rejected where rejected_id in (select rejected_id from refused) and sealed <> '') as rejected_records,
   (select count(*)::int from lead where event_id in (select id from asked)
     and (email_key is not null or phone_key is not null or record_key <> '')) as search_keys,
-  (select count(*)::int from pending_revision where lead_ref in (select lead_ref from keyed)) as pending_revisions`;
+  (select count(*)::int from pending_revision where lead_ref in (select lead_ref from keyed)) as pending_revisions,
+  (select count(*)::int from delivery where event_id in (select id from asked) and state = 'accepted' and claimed_at is null) as unclaimed`;
 
 /** What is kept of these leads and refusals now. Throws DatabaseUnavailable. */
 export async function countPlaces(db: Sql, eventIds: readonly string[]): Promise<IntakePlaces> {
   const [row] = await db.sql<IntakePlaces>('intake.count_places', sql, [eventIds]);
-  return row ?? { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0 };
+  return row ?? { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0, unclaimed: 0 };
 }

@@ -9,6 +9,7 @@ import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { readRecord } from '../kafka/read-record.js';
 import { toRejection } from '../kafka/to-rejection.js';
 import { insertRejections } from '../store/insert-rejections.js';
+import { updateStates } from '../store/update-states.js';
 import type { Submission } from '../submission/normalise.js';
 import { readVault } from '../vault/read-vault.js';
 import { rewrapPage } from '../vault/rewrap-page.js';
@@ -92,7 +93,9 @@ const find = (query: object) => operator.post<SubjectAnswer>('/internal/v1/erasu
 const erase = (event_ids: string[], dry_run = false) =>
   operator.post<{ places: object }>('/internal/v1/leads:erase', { event_ids, dry_run });
 const ids = ({ leads }: SubjectAnswer) => leads.map(({ event_id }) => event_id).sort();
-const nothing = { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0 };
+const nothing = { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0, unclaimed: 0 };
+/** Their owners have taken all deliveries. */
+const claimed = () => root.query('update delivery set claimed_at = now()');
 
 describe('what belongs to a person', () => {
   it('is found by address in any form: every lead and every refused record, in the organizations asked for', async () => {
@@ -103,7 +106,7 @@ describe('what belongs to a person', () => {
     const refused = await refuse({ email: ' Ada@example.test' });
     const all = await find({ kind: 'email', value: ' ada@EXAMPLE.test' });
     expect(ids(all)).toEqual([one.eventId, two.eventId, other.eventId, refused].sort());
-    expect(all.places).toEqual({ vault_revisions: 3, rejected_records: 1, search_keys: 3, pending_revisions: 0 });
+    expect(all.places).toEqual({ vault_revisions: 3, rejected_records: 1, search_keys: 3, pending_revisions: 0, unclaimed: 6 });
     expect(all.more).toBe(false);
     expect(ids(await find({ kind: 'email', value: 'ada@example.test', organizations: ['other'] }))).toEqual([other.eventId]);
     expect(ids(await find({ kind: 'phone', value: '(202) 555-0123', organizations: ['demo'] }))).toEqual([one.eventId]);
@@ -150,6 +153,16 @@ describe('what belongs to a person', () => {
     expect((await find(query)).leads).toMatchObject([{ whole_person: false }]);
     await erase([other.eventId]);
     expect((await find(query)).leads).toMatchObject([{ whole_person: true }]);
+  });
+
+  it('is known by half of the key where the payload of a purged lead cannot be opened', async () => {
+    const { eventId } = await accept();
+    const query = { kind: 'event_id', value: eventId };
+    const [before] = (await find(query)).leads;
+    await root.query('delete from lead');
+    await root.query("update vault set wrapped_key = 'x'");
+    const [after] = (await find(query)).leads;
+    expect(after).toEqual({ ...before, person_key: before?.person_key?.slice(0, 16) });
   });
 
   it('is the person of the first address: a corrected one leaves whom destinations know', async () => {
@@ -209,11 +222,13 @@ describe('an erasure', () => {
     const under = await refuse({ email: null }, lead.sourceEventId);
     const conflict = await refuse({ email: 'ada@example.test' }, randomUUID(), eventId);
     const untouched = await refuse({ email: 'eve@example.test' });
+    await claimed();
     expect((await erase([eventId], true)).places).toEqual({
       vault_revisions: 1,
       rejected_records: 2,
       search_keys: 1,
       pending_revisions: 0,
+      unclaimed: 0,
     });
     expect((await erase([eventId])).places).toEqual(nothing);
     expect((await readVault(tools, [leadRef, eve.leadRef])).map(({ status }) => status)).toEqual([410, 200]);
@@ -269,6 +284,18 @@ describe('an erasure', () => {
       { rejected_id: refused, size: 0 },
     ]);
     expect(await rewrapPage(tools, 'rejected', null)).toMatchObject({ looked: 0, unreadable: {} });
+  });
+
+  it('is not over while nobody has taken what was announced of it: that carries the key of the person', async () => {
+    const { eventId } = await accept();
+    expect((await erase([eventId])).places).toEqual({ ...nothing, unclaimed: 2 });
+    // Its owner finds nothing in the vault, ends it and says so.
+    await updateStates(db, [
+      { eventId, destination: 'crm', state: 'erased', class: null, code: null, generation: 1, operations: [], resolvedAt: new Date() },
+    ]);
+    expect((await erase([eventId])).places).toEqual({ ...nothing, unclaimed: 1 });
+    await claimed();
+    expect((await erase([eventId])).places).toEqual(nothing);
   });
 
   it('ends a lead without a route as erased and announces that once', async () => {

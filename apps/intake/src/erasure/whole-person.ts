@@ -26,7 +26,7 @@ with own as materialized (
     left join vault v on v.lead_ref = asked.lead_ref and v.revision = 1
     left join lead l on l.event_id = asked.event_id
 )
-select own.event_id, own.person_key, not exists (
+select own.event_id, own.person_key, lpad(to_hex(coalesce(own.email_key, own.phone_key)), 16, '0') as half_key, not exists (
   select from vault v where v.email_key = own.email_key and v.revision = 1 and not v.lead_ref = any ($2::text[])
 ) and (own.email_key is not null or not exists (
   select from vault v where v.phone_key = own.phone_key and v.email_key is null and v.revision = 1 and not v.lead_ref = any ($2::text[])
@@ -37,6 +37,8 @@ interface Person {
   event_id: string;
   /** Null where the lead is purged, empty where it was erased. */
   person_key: string | null;
+  /** The first 16 digits of it, as the vault is searched by. */
+  half_key: string | null;
   whole_person: boolean;
 }
 
@@ -53,12 +55,12 @@ export async function withPerson(tools: PersonTools, rows: readonly SubjectRow[]
   const sealed = await sealedPersons(tools, purged);
   return rows.map((row) => {
     const person = byId.get(row.event_id);
-    const key = person?.person_key ?? sealed.get(row.lead_ref ?? '');
+    const key = person?.person_key ?? sealed.get(row.lead_ref ?? '') ?? person?.half_key;
     return { ...row, whole_person: person?.whole_person ?? false, ...(key && { person_key: key }) };
   });
 }
 
-/** By lead reference, of leads that are purged: only the sealed payload names the person then. One that cannot be opened is left out. */
+/** By lead reference, of leads that are purged: only the sealed payload names the person then. Of one that cannot be opened half of the key is known. */
 async function sealedPersons(tools: { db: Sql; ring: KeyRing }, leadRefs: readonly string[]): Promise<Map<string, string>> {
   if (leadRefs.length === 0) return new Map();
   const items = await readVault(tools, leadRefs);

@@ -164,6 +164,24 @@ describe('leads:erase', () => {
     expect((await erase([id], asked)).places.contacts).toBe(0);
   });
 
+  it('finds the person by half of the key, where the vault cannot be opened any more', async () => {
+    const half = '0f1e2d3c4b5a6978';
+    await rig.db.sql(
+      'spec.contacts_of_half',
+      `INSERT INTO contact_state (person_key, destination, contact_ref, updated_at) VALUES ($1, 'rig', 'C-1', clock_now()),
+       ($2, 'rig', 'C-2', clock_now()), ($3, 'rig', 'C-3', clock_now())`,
+      [`${half}ffee000000000000`, `${half.slice(0, 15)}9ffee000000000000`, half.slice(0, 8)],
+    );
+    const asked = { whole_person: true, person_key: half };
+    expect(await erase([newEventId()], { ...asked, dry_run: true })).toMatchObject({
+      places: { contacts: 1 },
+      references: [{ destination: 'rig', kind: 'contact', ref: 'C-1' }],
+    });
+    expect((await erase([newEventId()], asked)).places.contacts).toBe(0);
+    const left = await rig.db.sql<{ ref: string }>('spec.left_of_half', 'SELECT contact_ref AS ref FROM contact_state ORDER BY 1', []);
+    expect(left).toEqual([{ ref: 'C-2' }, { ref: 'C-3' }]);
+  });
+
   it('only counts where it is asked to, and changes nothing when it is repeated', async () => {
     const id = await insert('waiting');
     const before = await rowOf(rig.db, id);

@@ -16,7 +16,7 @@ export const eraseRequest = z.object({
     .array(
       z.object({
         event_id: z.uuid().transform((id) => id.toLowerCase()),
-        /** Keyed hash of the person, where intake still knew it. */
+        /** Keyed hash of the person, or its first half, where intake still knew it. */
         person_key: z.string().min(1).max(128).optional(),
         /** No other lead of the person is kept: what is known of the person at destinations goes too. */
         whole_person: z.boolean().default(false),

@@ -13,11 +13,18 @@ const columns: readonly Column<ErasedLead>[] = [
   ['whole', 'bool', ({ wholePerson }) => wholePerson],
 ];
 
-/** `persons`: whose rows in `contact_state` go. A delivery knows the person by the key of its record, as long as it has it. */
+/**
+ * `persons`: whose rows in `contact_state` go. A delivery knows the person by the key of its record, as long as it has it. Of some only the first half of the
+ * key is known: 64 bits, which no two people of an installation share.
+ */
 const withLeads = `
 leads AS MATERIALIZED (SELECT * FROM ${unnestColumns('i', columns)}),
 persons AS MATERIALIZED (
   SELECT person_key FROM leads WHERE whole AND person_key IS NOT NULL
+  UNION
+  SELECT c.person_key FROM leads
+    JOIN contact_state c ON c.person_key BETWEEN leads.person_key || repeat('0', 16) AND leads.person_key || repeat('f', 16)
+  WHERE whole AND length(leads.person_key) = 16
   UNION
   SELECT convert_from(d.record_key, 'UTF8') FROM delivery d JOIN leads USING (event_id) WHERE whole AND d.record_key <> ''
 )`;
