@@ -16,12 +16,21 @@ export interface KeptBalance {
   unaccounted: number;
 }
 
+/** Between two looks whether it is time for one; so long after the beginning there is a first one. */
+export const balanceEveryS = 15;
 /** Between two balances: each reads every accepted delivery of its window. */
 const everyMinutes = 10;
+/** So few are read in no time, and somebody who has just begun wants to see them. */
+const fewDeliveries = 10_000;
+/** Between two balances of few deliveries, and after one that could not be taken. */
+const soonS = 60;
 
 const beginSql = `
 INSERT INTO overview_balance (one_row, began_at) VALUES (true, clock_now())
-ON CONFLICT (one_row) DO UPDATE SET began_at = clock_now() WHERE overview_balance.began_at < clock_now() - interval '${everyMinutes} minutes'
+ON CONFLICT (one_row) DO UPDATE SET began_at = clock_now() WHERE overview_balance.began_at < clock_now() - CASE
+  WHEN overview_balance.balance IS NULL OR (overview_balance.balance->>'accepted')::int = 0 THEN interval '${balanceEveryS} seconds'
+  WHEN overview_balance.at < overview_balance.began_at OR (overview_balance.balance->>'accepted')::int < ${fewDeliveries} THEN interval '${soonS} seconds'
+  ELSE interval '${everyMinutes} minutes' END
 RETURNING one_row`;
 const storeSql = 'UPDATE overview_balance SET at = clock_now(), balance = $1::jsonb';
 const readSql = 'SELECT balance FROM overview_balance WHERE balance IS NOT NULL';

@@ -5,7 +5,7 @@ import type { OpenArea } from '../area.js';
 import { Follower } from '../follower.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
-import { keepBalance } from './keep-balance.js';
+import { balanceEveryS, keepBalance } from './keep-balance.js';
 import { type Overview, overviewAnswer, readOverview } from './read-overview.js';
 import { takeSample } from './samples.js';
 
@@ -24,7 +24,6 @@ class OverviewController {
 }
 
 const sampleEveryMs = 10_000;
-const balanceEveryMs = 60_000;
 
 /** The overview, and what it is made of while nobody looks. */
 export const overviewArea: OpenArea = ({ db, owners, clients, logger }) => {
@@ -39,7 +38,7 @@ export const overviewArea: OpenArea = ({ db, owners, clients, logger }) => {
   const balances =
     intake === undefined || owner === undefined
       ? undefined
-      : new Follower({ everyMs: balanceEveryMs, logger, steps: { balance: () => keepBalance({ db, intake, owner, logger }) } });
+      : new Follower({ everyMs: balanceEveryS * 1_000, logger, steps: { balance: () => keepBalance({ db, intake, owner, logger }) } });
   return {
     controllers: [OverviewController],
     providers: [{ provide: overviewRows, useValue: db }],

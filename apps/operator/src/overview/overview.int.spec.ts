@@ -6,7 +6,7 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { storeMany } from '../../test/many-letters.js';
 import { openOperatorDatabase, silent } from '../../test/rig.js';
 import type { Person } from '../people/person.js';
-import { keepBalance, toKept } from './keep-balance.js';
+import { balanceEveryS, keepBalance, toKept } from './keep-balance.js';
 import { overviewAnswer, readOverview } from './read-overview.js';
 import { takeSample } from './samples.js';
 
@@ -115,10 +115,37 @@ describe('the balance of the overview', () => {
       },
     } as never;
     const owner = { post: async () => ({ items: [] }) } as never;
-    await keepBalance({ db, intake, owner, logger: silent });
-    await keepBalance({ db, intake, owner, logger: silent });
+    const take = () => keepBalance({ db, intake, owner, logger: silent });
+    await take();
+    await take();
     expect(pages).toBe(1);
     expect((await readOverview(db, person('*'))).balance).toMatchObject({ balanced: true, accepted: 0, unaccounted: 0 });
+  });
+
+  it('is taken again within seconds while nothing was accepted or none could be taken, and says when until then', async () => {
+    await sql('DELETE FROM overview_balance');
+    const away = { post: () => Promise.reject(new InternalUnavailable('away')) } as never;
+    await expect(keepBalance({ db, intake: away, owner: away, logger: silent })).rejects.toThrow(InternalUnavailable);
+    const { as_of, balance, not_yet } = await readOverview(db, person('*'));
+    expect({ balance, inMs: Number(not_yet?.balance) - Number(as_of) }).toEqual({ balance: null, inMs: balanceEveryS * 1_000 });
+    expect((await readOverview(db, person(['other']))).not_yet).toBeUndefined();
+    let accepted = 0;
+    const began = async (secondsAgo: number, deliveries: number): Promise<number> => {
+      await sql(`UPDATE overview_balance SET began_at = clock_now() - interval '${secondsAgo} seconds', at = clock_now(),
+        balance = '{"accepted": ${deliveries}}'`);
+      const intake = {
+        post: async (path: string) => {
+          if (path.endsWith('deliveries:accepted')) accepted += 1;
+          return { items: [], to: new Date().toISOString() };
+        },
+      } as never;
+      accepted = 0;
+      await keepBalance({ db, intake, owner: { post: async () => ({ items: [] }) } as never, logger: silent });
+      return accepted;
+    };
+    expect([await began(14, 0), await began(16, 0)]).toEqual([0, 1]);
+    expect([await began(50, 5), await began(70, 5)]).toEqual([0, 1]);
+    expect([await began(500, 50_000), await began(700, 50_000)]).toEqual([0, 1]);
   });
 
   it('counts every accepted delivery in one sum', () => {

@@ -4,7 +4,7 @@ import type { Sql } from '#runtime';
 import { batchReport, listBatches } from '../batches/read-batches.js';
 import type { Person } from '../people/person.js';
 import { readFigures, reconciliationFigures } from '../reconciliation/keep-figures.js';
-import { readBalance } from './keep-balance.js';
+import { balanceEveryS, readBalance } from './keep-balance.js';
 import { type LetterFigure, letterFigures } from './letter-figures.js';
 import { readSamples, type StoredSample } from './samples.js';
 
@@ -47,6 +47,10 @@ export const overviewAnswer = z.object({
   time_to_write: z
     .array(z.object({ at: z.string(), measured: count, p50: count, p95: count, p99: count }))
     .describe('Milliseconds from submission until the destination had it, by the hour of acceptance.'),
+  not_yet: z
+    .object({ balance: z.date().optional(), time_to_write: z.date().optional() })
+    .optional()
+    .describe('When what is not there yet is taken next. Absent where all is there, and for somebody who may not see all organizations.'),
   work_by_owner: z.array(z.object({ owner: z.string(), open: count, overdue: count, oldest_age_ms: age })),
   reconciliation: reconciliationFigures
     .nullable()
@@ -65,18 +69,32 @@ export async function readOverview(db: Sql, person: Person): Promise<Overview> {
   const all = person.organizations === '*';
   const { samples, times } = all ? await readSamples(db) : { samples: [], times: [] };
   const { items: recent_batches } = await listBatches(db, { limit: batches }, person);
+  const balance = all ? await readBalance(db) : null;
+  const asOf = clock?.now ?? new Date();
   const figures = [...openOf(samples.at(-1)), ...letters.filter(({ state }) => !all || state !== 'uncertain').map(named)];
   return {
-    as_of: clock?.now ?? new Date(),
+    as_of: asOf,
     sampled_at: samples.at(-1)?.at ?? null,
     ...byDestination(figures),
-    balance: all ? await readBalance(db) : null,
+    balance,
     backlog: samples.map(toPoint),
     time_to_write: times,
+    ...(all && notYet(asOf, { balance, times })),
     work_by_owner: byOwner(letters),
     reconciliation: await readFigures(db, person),
     recent_batches,
   };
+}
+
+/** A sample is taken in the first seconds of a minute. */
+function notYet(
+  asOf: Date,
+  { balance, times }: { balance: Overview['balance']; times: Overview['time_to_write'] },
+): Pick<Overview, 'not_yet'> {
+  if (balance !== null && times.length > 0) return {};
+  const nextMinute = new Date(Math.ceil((asOf.getTime() + 1) / 60_000) * 60_000);
+  const nextBalance = new Date(asOf.getTime() + balanceEveryS * 1_000);
+  return { not_yet: { ...(balance === null && { balance: nextBalance }), ...(times.length === 0 && { time_to_write: nextMinute }) } };
 }
 
 const named = ({ destination, ...figure }: LetterFigure): OpenFigure => ({ ...figure, destination: destination ?? 'none' });

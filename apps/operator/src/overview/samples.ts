@@ -7,7 +7,7 @@ export interface Sample {
   /** By service; null: it did not answer. */
   open: Record<string, OpenFigure[] | null>;
   letters: LetterFigure[];
-  /** Of the last day; taken every few minutes. */
+  /** Of the last day; taken every few minutes, and every minute until there are some. */
   times?: HourFigure[];
 }
 
@@ -29,7 +29,8 @@ const timesEveryMinutes = 5;
 
 const thisMinuteSql = `
 SELECT date_trunc('minute', clock_now()) AS at, EXISTS (SELECT FROM overview_sample WHERE at = date_trunc('minute', clock_now())) AS taken,
-  (SELECT max(at) < date_trunc('minute', clock_now()) - interval '${timesEveryMinutes - 1} minutes' FROM overview_sample WHERE sample ? 'times') AS late`;
+  (SELECT max(at) < date_trunc('minute', clock_now()) - interval '${timesEveryMinutes - 1} minutes' FROM overview_sample
+    WHERE sample ? 'times' AND sample->'times' <> '[]') AS late`;
 const storeSql = 'INSERT INTO overview_sample (at, sample) VALUES ($1, $2::jsonb) ON CONFLICT DO NOTHING';
 const purgeSql = "DELETE FROM overview_sample WHERE at < clock_now() - interval '1 day'";
 
