@@ -563,6 +563,13 @@ export interface components {
         p95: number;
         p99: number;
       }[];
+      /** @description When what is not there yet is taken next. Absent where all is there, and for somebody who may not see all organizations. */
+      not_yet?: {
+        /** Format: date-time */
+        balance?: string;
+        /** Format: date-time */
+        time_to_write?: string;
+      };
       work_by_owner: {
         owner: string;
         open: number;
@@ -1924,6 +1931,10 @@ export interface components {
         settled: number;
         /** @description There are none of these ids that you may see. */
         unknown: number;
+        /** @description Nobody was told, and no dead letter of it can be sent again: tell its owner, then accept it. */
+        no_letter: number;
+        /** @description Beyond `max`. */
+        over_max: number;
       };
     };
     ReconciliationBalancesResponse: {
