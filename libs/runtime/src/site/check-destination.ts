@@ -12,7 +12,10 @@ const milliseconds = z.number().optional().catch(Number.NaN);
 
 const fields = z.object({
   connector: z.string().catch(''),
-  tryton: z.unknown().optional(),
+  tryton: z
+    .object({ employees: z.record(z.string(), z.unknown()).catch({}) })
+    .optional()
+    .catch({ employees: {} }),
   path: z.unknown().optional(),
   check: z.unknown().optional(),
   primary: z.boolean().catch(false),

@@ -63,9 +63,12 @@ export function crossCheck(document: unknown): ConfigProblem[] {
       fix: 'Give the destination another name',
     }),
     ...Object.entries(site.destinations).flatMap(([name, destination]) => checkDestination(destination, `destinations.${name}`)),
-    ...Object.entries(site.destinations).flatMap(([name, { reconcile }]) =>
-      mustExist(site.owners, reconcile?.owner, `destinations.${name}.reconcile.owner`),
-    ),
+    ...Object.entries(site.destinations).flatMap(([name, { reconcile, tryton }]) => [
+      ...mustExist(site.owners, reconcile?.owner, `destinations.${name}.reconcile.owner`),
+      ...Object.keys(tryton?.employees ?? {}).flatMap((owner) =>
+        mustExist(site.owners, owner, `destinations.${name}.tryton.employees.${owner}`),
+      ),
+    ]),
     ...Object.entries(site.owners).flatMap(([id, { channel }]) => mustExist(site.channels, channel, `owners.${id}.channel`)),
     ...checkPolicies(site.policies, { destinations: site.destinations, vaultMs: site.retention.vault ?? longestVaultMs }),
   ];
