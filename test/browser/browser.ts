@@ -25,8 +25,9 @@ export interface SeenPage {
   wrongs: string[];
 }
 
-/** A fresh person at a fresh browser. */
-export async function openPage(browser: Browser, { theme = 'light' }: { theme?: 'light' | 'dark' } = {}): Promise<SeenPage> {
+/** A fresh person at a fresh browser. `wrongs`: where to write what goes wrong; default: a list of its own. */
+export async function openPage(browser: Browser, options: { theme?: 'light' | 'dark'; wrongs?: string[] } = {}): Promise<SeenPage> {
+  const { theme = 'light', wrongs = [] } = options;
   const context = await browser.newContext({
     colorScheme: theme,
     viewport: { width: 1440, height: 900 },
@@ -35,7 +36,6 @@ export async function openPage(browser: Browser, { theme = 'light' }: { theme?: 
   });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
-  const wrongs: string[] = [];
   page.on('pageerror', (error) => wrongs.push(String(error)));
   page.on('console', (message) => {
     if (message.type() === 'error' && !/status of [45]\d\d|net::ERR/.test(message.text())) wrongs.push(message.text());

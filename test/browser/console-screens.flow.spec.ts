@@ -42,7 +42,10 @@ describe('the console, at an operator that is not real', () => {
       [`/leads/${leadId}`, 'Lead'],
       ['/leads/019a2b3c-0000-7000-8000-000000000000', 'There is nothing here under this id'],
       ['/queues/dead', 'Attempts exhausted'],
-      ['/queues/dead?view=list', '019a2b3c…c0de'],
+      // Three rows of sixty: the others are the same.
+      ['/queues/dead?view=list&class=auth', '3, and no more'],
+      ['/queues/all?view=list&class=auth', 'Everything that is open'],
+      ['/queues/held', 'Nothing is held'],
       ['/queues/expired', 'Nothing is expired'],
       ['/batches', 'Batches'],
       ['/batches/new', 'Draft a batch'],

@@ -247,7 +247,7 @@ function destinations(): DestinationState[] {
     connect: { p50: 2, p95: 5, p99: 9, count },
     first_byte: { p50: 60, p95: 180, p99: 1_700, count },
     total: { p50: 66, p95: 210, p99: 1_820, count },
-    by_hour: series(24, hour, (index) => ({ p50: 60 + index, p95: 200 + index * 3, p99: 900 + index * 30, count })),
+    by_hour: series(6, hour, (index) => ({ p50: 60 + index, p95: 200 + index * 3, p99: 900 + index * 30, count })),
   };
   const common = { service: 'crm-writer', configured: true, cool_downs: 0, concurrency: 16, latency, test: { possible: true } };
   const timeouts = { connect_ms: 1_000, total_ms: 2_000, lookup_ms: 2_000 };
@@ -396,14 +396,14 @@ export class FakeState {
         erased: 0,
         unaccounted: 0,
       },
-      backlog: series(60, minute, (index) => ({
+      backlog: series(12, 5 * minute, (index) => ({
         waiting: Math.round(20 + 15 * Math.sin(index / 6)),
-        held: index > 40 ? 3 : 0,
-        dead: Math.min(60, index * 2),
+        held: index > 8 ? 3 : 0,
+        dead: Math.min(60, index * 10),
         open: index * 3,
-        oldest_age_ms: index * minute,
+        oldest_age_ms: index * 5 * minute,
       })),
-      time_to_write: series(24, hour, (index) => ({
+      time_to_write: series(6, hour, (index) => ({
         measured: 40,
         p50: 300 + index * 5,
         p95: 900 + index * 20,
