@@ -117,7 +117,7 @@ describe.each<{
       INTERNAL_URLS: '{"operator":"http://127.0.0.1:1"}',
       LD_DESTINATIONS: 'sandbox-crm,elsewhere',
     },
-    site: [['native_idempotency: true', 'native_idempotency: true\n    key_retention: 2d']],
+    site: [['native_idempotency: true', 'native_idempotency: true\n    key_retention: 2d\n    lookup_timeout_ms: 3000']],
     gone: ['hmac.key', 'crm-secret', 'permit-public.json'],
     expected: [
       /^KAFKA_SSL_CA_FILE: /,

@@ -38,7 +38,7 @@ export function leaseOutlasts(site: SiteOutline | undefined, leaseMs: number | u
 
 function beyondLease([name, { timeoutMs, lookupTimeoutMs }]: [string, DestinationOutline], leaseMs: number): ConfigProblem[] {
   return Object.entries({ timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs })
-    .filter(([, ms]) => ms >= leaseMs)
+    .filter(([, ms]) => ms !== undefined && ms >= leaseMs)
     .map(([field]) => ({
       path: `destinations.${name}.${field}`,
       problem: `is not shorter than LEASE_MS (${leaseMs})`,

@@ -12,7 +12,8 @@ export interface NamedSecret {
 export interface DestinationOutline {
   /** In milliseconds; not a number where it cannot be read. */
   timeoutMs: number;
-  lookupTimeoutMs: number;
+  /** Absent: as `timeoutMs`. */
+  lookupTimeoutMs?: number;
   secrets: NamedSecret[];
 }
 
@@ -30,7 +31,7 @@ export function outlineOf(document: unknown): SiteOutline {
   const { destinations, channels } = parts.parse(document);
   return {
     destinations: mapEntries(destinations, (value, name) => {
-      const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs = timeoutMs } = readableDestination.parse(value);
+      const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs } = readableDestination.parse(value);
       return { timeoutMs, lookupTimeoutMs, secrets: secretsIn(value, `destinations.${name}`) };
     }),
     channels: mapEntries(channels, (value, name) => ({ secrets: secretsIn(value, `channels.${name}`) })),
