@@ -20,6 +20,8 @@ export class PretendRepairs implements ReplayOwner {
   readonly states = new Map<string, RecordState>();
   /** Answers `unknown` to every lookup. */
   deaf = false;
+  /** Refuses every write with this class. */
+  failWith: string | undefined;
 
   constructor(private readonly gate: ReplayGate) {}
 
@@ -59,6 +61,7 @@ export class PretendRepairs implements ReplayOwner {
         closed: one?.closed.has(item_id) ?? false,
         raised: false,
         state: one?.facts.state,
+        class: one?.facts.class,
         refs,
       };
     });
@@ -110,6 +113,11 @@ export class PretendRepairs implements ReplayOwner {
     if (one === undefined || repair === undefined || one.closed.has(itemId) || one.item === itemId) return;
     if (one.facts.generation !== repair.generation) return void one.closed.add(itemId);
     const generation = repair.generation + 1;
+    if (this.failWith !== undefined) {
+      one.item = itemId;
+      one.facts = { ...one.facts, generation, state: 'dead', class: this.failWith };
+      return;
+    }
     const forget = new Set(repair.forget?.map(({ operationKey: key }) => key));
     const renew = new Set(repair.renew.map(({ operationKey: key }) => key));
     const operations = one.facts.operations.map((operation) => {

@@ -177,6 +177,7 @@ interface Item {
   destination: string;
   verdict?: string | null;
   state: string;
+  repair?: { repair: string; kind: string; ref?: string }[];
 }
 
 const items = {
@@ -192,7 +193,13 @@ const items = {
     query: { outcome: text(options, 'outcome'), after: text(options, 'after') },
   }),
   lines: ({ items: all, next }) => [
-    ...all.map(({ event_id, destination, verdict, state }) => ({ event_id, destination, verdict: verdict ?? '', state })),
+    ...all.map(({ event_id, destination, verdict, state, repair }) => ({
+      event_id,
+      destination,
+      verdict: verdict ?? '',
+      state,
+      ...(repair && { repair: repair.map(({ repair: what, kind, ref = '' }) => `${what} ${kind} ${ref}`.trim()).join(', ') }),
+    })),
     ...(next === undefined ? [] : [{ event_id: `more: --after ${next}` }]),
   ],
   empty: 'no items',

@@ -25,6 +25,7 @@ const columns: readonly [string, (item: BatchItem) => string | number | boolean 
         .join(' '),
   ],
   ['operation_keys', ({ operation_keys }) => operation_keys.join(' ')],
+  ['repair', ({ repair = [] }) => repair.map(({ repair: what, kind, ref = '' }) => `${what} ${kind} ${ref}`.trim()).join('; ')],
   ['duration_ms', ({ duration_ms }) => duration_ms],
   ['sent_at', ({ sent_at }) => sent_at],
   ['original_deadline_at', ({ original_deadline_at }) => original_deadline_at],

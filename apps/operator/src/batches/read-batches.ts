@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Sql } from '#runtime';
 import { organizationsValue, type Person } from '../people/person.js';
+import type { RepairStep } from '../reconciliation/repair-plan.js';
 import { type BatchRow, batchColumns, readBatchRow } from './batch-row.js';
 import { type Counted, countItems } from './count-items.js';
 import { batchStates } from './machine/batch-state.js';
@@ -102,6 +103,12 @@ export const batchItem = z.object({
   lookups: z.number(),
   refs: z.record(z.string(), z.string()),
   operation_keys: z.array(z.string()),
+  repair: z
+    .array(z.object({ discrepancy_id: z.string(), kind: z.string(), repair: z.enum(['create', 'update']), ref: z.string().optional() }))
+    .optional()
+    .describe(
+      'What it does at the destination about each record that differs: makes it anew, or writes it again. Absent: it is tried again.',
+    ),
   duration_ms: z.number().nullable(),
   sent_at: time.nullable(),
   original_deadline_at: time.nullable(),
@@ -192,7 +199,8 @@ function toReport(row: BatchRow, { canary_ended, canary_verified, recent, verdic
   };
 }
 
-type ItemRow = Omit<BatchItem, 'sent_at' | 'original_deadline_at' | 'closed_at'> & {
+type ItemRow = Omit<BatchItem, 'sent_at' | 'original_deadline_at' | 'closed_at' | 'repair'> & {
+  steps: RepairStep[] | null;
   sent_at: Date | null;
   original_deadline_at: Date | null;
   closed_at: Date | null;
@@ -200,7 +208,7 @@ type ItemRow = Omit<BatchItem, 'sent_at' | 'original_deadline_at' | 'closed_at'>
 
 const itemsSql = `
 SELECT item_id, event_id, destination, service, organization, position, state, verdict, detail, letter_class, class, code, canary, found, lookups,
-  refs, operation_keys, duration_ms, sent_at, original_deadline_at, closed_at
+  refs, operation_keys, repair -> 'steps' AS steps, duration_ms, sent_at, original_deadline_at, closed_at
 FROM replay_item WHERE batch_id = $1 AND position > $2 AND ($3::text IS NULL OR state = $3 OR verdict = $3) ORDER BY position LIMIT $4`;
 
 export interface ItemsPage {
@@ -217,8 +225,9 @@ export async function listItems(
   const { outcome, after, limit } = page;
   const rows = await db.sql<ItemRow>('operator.list_items', itemsSql, [batchId, after, outcome ?? null, limit]);
   const items = rows.map(
-    (row): BatchItem => ({
+    ({ steps, ...row }): BatchItem => ({
       ...row,
+      ...(steps !== null && { repair: steps.map(({ discrepancy_id, kind, repair, ref }) => ({ discrepancy_id, kind, repair, ref })) }),
       sent_at: iso(row.sent_at),
       original_deadline_at: iso(row.original_deadline_at),
       closed_at: iso(row.closed_at),

@@ -318,6 +318,28 @@ describe('approved repairs', () => {
     expect((await desk.report(batch_id, author)).canary).toMatchObject({ size: 3, verified: 3 });
   });
 
+  it('stop once they fail with one class again and again, and say so of each', async () => {
+    owner.failWith = 'permanent';
+    const all = Array.from({ length: 12 }, () => missing());
+    const batchId = await approved(...all.map(({ discrepancy }) => discrepancy));
+    start();
+    await until(batchId, 'stopped');
+    expect(await desk.report(batchId, author)).toMatchObject({ why: { code: 'same_error' }, counts: { failed: 10, stopped: 2 } });
+    await tell();
+    expect(new Set(all.map(({ discrepancy }) => stateOf(discrepancy)?.state))).toEqual(new Set(['repair_failed']));
+    expect(stateOf(all[0]?.discrepancy as Discrepancy)).toMatchObject({ result: 'failed permanent' });
+  });
+
+  it('say to whoever approves them what each does, and to a spreadsheet', async () => {
+    const { discrepancy } = missing();
+    const batchId = await approved(discrepancy);
+    const repair = [{ discrepancy_id: discrepancy.discrepancy_id, kind: 'lead', repair: 'create', ref: 'lead-1' }];
+    expect(await itemsOf(batchId)).toMatchObject([{ repair }]);
+    let csv = '';
+    for await (const part of await desk.csv(batchId, author)) csv += part;
+    expect(csv).toContain('create lead lead-1');
+  });
+
   it('change what differs by its reference, and make no second record', async () => {
     const { one, discrepancy } = conflict();
     start();

@@ -996,6 +996,14 @@ export interface components {
           [key: string]: string;
         };
         operation_keys: string[];
+        /** @description What it does at the destination about each record that differs: makes it anew, or writes it again. Absent: it is tried again. */
+        repair?: {
+          discrepancy_id: string;
+          kind: string;
+          /** @enum {string} */
+          repair: 'create' | 'update';
+          ref?: string;
+        }[];
         duration_ms: number | null;
         sent_at: string | null;
         original_deadline_at: string | null;

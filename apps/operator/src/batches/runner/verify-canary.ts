@@ -33,7 +33,8 @@ export const canaryItems = ({ db }: Pick<BatchTools, 'db'>, batchId: string): Pr
 export const toEnded = (item: CanaryItem): EndedItem => ({
   outcome: item.state,
   class: item.class ?? undefined,
-  letterClass: item.letter_class ?? '',
+  // A repair has no letter: whatever it fails with is new, and the same one again and again is reason enough to stop.
+  letterClass: item.letter_class ?? item.class ?? '',
   code: item.code ?? undefined,
   durationMs: item.duration_ms ?? undefined,
 });
