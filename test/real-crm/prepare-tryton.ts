@@ -42,7 +42,8 @@ async function install({ venv, requirements, installed }: TrytonPlace, progress:
 }
 
 function lastLine(error: unknown): string {
-  const { stderr = '', message = '' } = error as { stderr?: string; message?: string };
+  const { stderr = '', message = '', code } = error as { stderr?: string; message?: string; code?: unknown };
+  if (code === 'ENOENT') return 'there is no python3';
   return (stderr.trim() || message).split('\n').at(-1) ?? '';
 }
 

@@ -19,7 +19,6 @@ export interface Party extends Written {
   id: number;
   code?: string;
   name?: string;
-  active: boolean;
   /** It was merged into this one. */
   replacedBy?: number;
   /** The first of its kind is the one that counts, as it is for Tryton. */
@@ -48,15 +47,7 @@ interface Written {
 
 const mechanismFields = ['type', 'value', 'value_compact', 'sequence', '_timestamp', ...dates()];
 
-export const partyRows = [
-  'name',
-  'code',
-  'active',
-  'replaced_by',
-  '_timestamp',
-  ...dates(),
-  ...mechanismFields.map(below('contact_mechanisms')),
-];
+export const partyRows = ['name', 'code', 'replaced_by', '_timestamp', ...dates(), ...mechanismFields.map(below('contact_mechanisms'))];
 
 export const opportunityRows = [
   ...['reference', 'state', 'description', 'comment', 'party', 'employee', '_timestamp', ...dates()],
@@ -78,7 +69,6 @@ export function partyOf(row: Row): Party {
     id: Number(row.id),
     code: text(row.code),
     name: text(row.name),
-    active: Boolean(row.active),
     replacedBy: number(row.replaced_by),
     mechanisms: rows(row['contact_mechanisms.']).flatMap(mechanismOf).sort(bySequence),
   };
