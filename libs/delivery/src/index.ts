@@ -14,7 +14,7 @@ export {
   type Place,
   placeOf,
 } from './balance/compare.js';
-export { addsUp, type ReceivedAnswer, type ReceivedDay, type ReceivedSums, sumReceived } from './balance/received.js';
+export { addsUp, daysOfBalance, type ReceivedAnswer, type ReceivedDay, type ReceivedSums, sumReceived } from './balance/received.js';
 export { takeBalance } from './balance/take-balance.js';
 export {
   type CallPhase,

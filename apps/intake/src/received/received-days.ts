@@ -1,57 +1,86 @@
 import type { ReceivedAnswer, ReceivedDay } from '#delivery';
-import { firstEventId, type Sql } from '#runtime';
+import { type Database, firstEventId, type Tx } from '#runtime';
 
-const dayMs = 86_400_000;
 /** Leads of earlier days may be purged already, so that their number says nothing. */
 const leadsKeptDays = 39;
+/** Leads that one statement counts: well within its time. */
+const countedAtOnce = 20_000;
 
-type CountedRow = Record<'received' | 'accepted' | 'repeats' | 'conflicts' | 'rejected' | 'leads', string> &
-  Pick<ReceivedDay, 'organization' | 'source' | 'day'> & { kept: boolean };
+type Name = Pick<ReceivedDay, 'organization' | 'source' | 'day'>;
+type CountedRow = Name & Record<'received' | 'accepted' | 'repeats' | 'conflicts' | 'rejected', string>;
 
-/**
- * One snapshot: a lead and its count are committed together. An event id carries the time of its acceptance, so that the leads of a window are a
- * range of the primary key.
- */
-const sql = `
-with counted as (
-  select day, organization, source, sum(received) as received, sum(accepted) as accepted, sum(repeats) as repeats, sum(conflicts) as conflicts,
-    sum(rejected) as rejected
-  from received where day >= $1::date and day < $2::date group by day, organization, source
-), leads as (
-  select (accepted_at at time zone 'UTC')::date as day, organization, source, count(*) as leads from lead
-  where event_id >= $3::uuid and event_id < $4::uuid group by 1, 2, 3
+const countedSql = `
+select to_char(day, 'YYYY-MM-DD') as day, organization, source, sum(received) as received, sum(accepted) as accepted, sum(repeats) as repeats,
+  sum(conflicts) as conflicts, sum(rejected) as rejected
+from received where day >= $1::date and day < $2::date group by day, organization, source`;
+
+/** An event id carries the time of its acceptance, so that the leads of a window are a range of the primary key. */
+const leadsSql = `
+with page as materialized (
+  select event_id, accepted_at, organization, source from lead where event_id > $1::uuid and event_id < $2::uuid
+  order by event_id limit ${countedAtOnce}
 )
-select to_char(day, 'YYYY-MM-DD') as day, organization, source, coalesce(received, 0) as received, coalesce(accepted, 0) as accepted,
-  coalesce(repeats, 0) as repeats, coalesce(conflicts, 0) as conflicts, coalesce(rejected, 0) as rejected, coalesce(leads, 0) as leads,
-  day > (clock_now() at time zone 'UTC')::date - ${leadsKeptDays} as kept
-from counted full join leads using (day, organization, source) order by day, organization, source`;
+select to_char(accepted_at at time zone 'UTC', 'YYYY-MM-DD') as day, organization, source, count(*)::int as leads,
+  (select event_id from page order by event_id desc limit 1) as last, (select count(*)::int from page) as rows
+from page group by 1, 2, 3`;
 
-/** What came in on the days from `from` to before `to`, both `2026-06-01`. Throws DatabaseUnavailable. */
-export async function receivedDays(db: Sql, { from, to }: { from: string; to: string }): Promise<ReceivedAnswer> {
-  const ids = [from, to].map((day) => firstEventId(Date.parse(day)));
-  const rows = await db.sql<CountedRow>('intake.received_days', sql, [from, to, ...ids]);
-  return { from, to, items: rows.map(toDay) };
+interface LeadsRow extends Name {
+  leads: number;
+  last: string;
+  rows: number;
 }
 
-function toDay({ day, organization, source, kept, leads, ...counts }: CountedRow): ReceivedDay {
-  const { received, accepted, repeats, conflicts, rejected } = counts;
+const keptSql = `
+select to_char((clock_now() at time zone 'UTC')::date - ${leadsKeptDays}, 'YYYY-MM-DD') as since`;
+
+/**
+ * What came in on the days from `from` to before `to`, both `2026-06-01`, as of one moment: a lead and its count are committed together. Throws
+ * DatabaseUnavailable.
+ */
+export function receivedDays(db: Database, { from, to }: { from: string; to: string }): Promise<ReceivedAnswer> {
+  return db.transaction(async (tx) => {
+    await tx.sql('intake.one_snapshot', 'set transaction isolation level repeatable read, read only', []);
+    const [kept] = await tx.sql<{ since: string }>('intake.leads_kept', keptSql, []);
+    const leads = await countLeads(tx, { from, to });
+    const counted = await tx.sql<CountedRow>('intake.received_counted', countedSql, [from, to]);
+    const known = new Set(counted.map(nameOf));
+    const uncounted = [...leads.values()].filter((row) => !known.has(nameOf(row))).map((row): CountedRow => ({ ...row, ...nothing }));
+    const items = [...counted, ...uncounted].map((row) => {
+      const number = leads.get(nameOf(row))?.leads ?? 0;
+      return toDay(row, row.day > (kept?.since ?? '') ? number : undefined);
+    });
+    return { from, to, items: items.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)) };
+  });
+}
+
+const nothing = { received: '0', accepted: '0', repeats: '0', conflicts: '0', rejected: '0' };
+const nameOf = ({ day, organization, source }: Name): string => `${day}\n${organization}\n${source}`;
+
+async function countLeads(tx: Tx, { from, to }: { from: string; to: string }): Promise<Map<string, Name & { leads: number }>> {
+  const counts = new Map<string, Name & { leads: number }>();
+  const end = firstEventId(Date.parse(to));
+  for (let after: string | undefined = firstEventId(Date.parse(from)); after !== undefined; ) {
+    const rows: LeadsRow[] = await tx.sql<LeadsRow>('intake.received_leads', leadsSql, [after, end]);
+    for (const { day, organization, source, leads } of rows) {
+      const name = nameOf({ day, organization, source });
+      counts.set(name, { day, organization, source, leads: leads + (counts.get(name)?.leads ?? 0) });
+    }
+    const [first] = rows;
+    after = first !== undefined && first.rows === countedAtOnce ? first.last : undefined;
+  }
+  return counts;
+}
+
+function toDay({ day, organization, source, ...counts }: CountedRow, leads: number | undefined): ReceivedDay {
   return {
     organization,
     source,
     day,
-    received: Number(received),
-    accepted: Number(accepted),
-    repeats: Number(repeats),
-    conflicts: Number(conflicts),
-    rejected: Number(rejected),
-    ...(kept && { leads: Number(leads) }),
+    received: Number(counts.received),
+    accepted: Number(counts.accepted),
+    repeats: Number(counts.repeats),
+    conflicts: Number(counts.conflicts),
+    rejected: Number(counts.rejected),
+    ...(leads !== undefined && { leads }),
   };
 }
-
-/** The days of the balance: today and the seven before, as it can only look back for whole days. */
-export function lastDays(now: Date): { from: string; to: string } {
-  const today = Math.floor(now.getTime() / dayMs) * dayMs;
-  return { from: dayOf(today - 7 * dayMs), to: dayOf(today + dayMs) };
-}
-
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import pg from 'pg';
-import { addsUp, type ReceivedDay, sumReceived } from '#delivery';
+import { addsUp, daysOfBalance, type ReceivedDay, sumReceived } from '#delivery';
 import { type Database, DatabaseUnavailable, newEventId } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
@@ -10,7 +10,7 @@ import { type Doors, startDoors } from '../../test/start-doors.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { toRejection } from '../kafka/to-rejection.js';
 import { insertRejections } from '../store/insert-rejections.js';
-import { lastDays, receivedDays } from './received-days.js';
+import { receivedDays } from './received-days.js';
 import { RefusalsTally } from './refusals-tally.js';
 
 /** Real servers on a busy machine. */
@@ -41,7 +41,10 @@ beforeEach(() => clear());
 const clear = () =>
   owner.query('truncate intake.received, intake.lead, intake.delivery, intake.intake_key, intake.vault, intake.rejected, intake.outbox');
 
-const days = async (): Promise<ReceivedDay[]> => (await receivedDays(db, lastDays(new Date()))).items;
+const days = async (): Promise<ReceivedDay[]> => {
+  const all = daysOfBalance(new Date());
+  return (await receivedDays(db, { from: all[0]?.from ?? '', to: all.at(-1)?.to ?? '' })).items;
+};
 const counted = async (from: string) => {
   const { differences: _, ...sums } = sumReceived((await days()).filter(({ source: name }) => name === from));
   return sums;

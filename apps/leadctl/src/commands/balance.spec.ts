@@ -40,7 +40,7 @@ afterEach(async () => {
   rmSync(runDir, { recursive: true });
 });
 
-async function serve(routes: Record<string, (body: { items: { event_id: string }[] }) => unknown>): Promise<string> {
+async function serve(routes: Record<string, (body: { items: { event_id: string }[]; from?: string }) => unknown>): Promise<string> {
   const logger = createLogger('leadctl', 'silent');
   const server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens: { reconciler: token }, readiness: [], logger });
   servers.push(server);
@@ -55,7 +55,7 @@ const intake = () =>
       to: '2026-06-01T12:00:00.000Z',
       items: ['e-1', 'e-2'].map((event_id) => ({ event_id, destination: 'crm', state: 'accepted', own: false })),
     }),
-    'received:days': () => ({ from: '2026-05-25', to: '2026-06-02', items: [day] }),
+    'received:days': ({ from }) => ({ items: [day].filter((one) => one.day === from) }),
     'deliveries:unclaimed': ({ items }) => ({ items: items.map((item) => ({ ...item, place: 'overdue' })) }),
   });
 const crmWriter = () =>

@@ -33,12 +33,13 @@ export class BalanceKeeper {
   async take(): Promise<Balance> {
     const { db, sources, logger, pauseMs } = this.options;
     const tally = new Tally();
-    let received: ReceivedDay[] = [];
+    const received: ReceivedDay[] = [];
     const watched: BalanceSources = {
       ...sources,
-      received: async () => {
-        received = await sources.received();
-        return received;
+      received: async (day) => {
+        const items = await sources.received(day);
+        received.push(...items);
+        return items;
       },
     };
     const balance = await takeBalance(watched, { pauseMs, onFacts: (facts) => tally.add(facts) });

@@ -33,8 +33,8 @@ export interface BalanceSources {
   states(eventIds: readonly string[]): Promise<StatesAnswer>;
   /** Destinations that take nothing at the moment. */
   held(): Promise<ReadonlySet<string>>;
-  /** What came in on the last 8 days, today's included. */
-  received(): Promise<ReceivedDay[]>;
+  /** What came in on one day. */
+  received(day: { from: string; to: string }): Promise<ReceivedDay[]>;
 }
 
 /** The part of an item of `destinations:state` that says whether anything is sent. */
@@ -54,7 +54,7 @@ export function balanceSources({ intake, owner }: { intake: InternalClient; owne
     },
     states: (eventIds) => owner.post('/internal/v1/deliveries:state', { items: eventIds.map((event_id) => ({ event_id })) }),
     held: () => heldDestinations(owner),
-    received: async () => (await intake.post<ReceivedAnswer>('/internal/v1/received:days', {})).items,
+    received: async (day) => (await intake.post<ReceivedAnswer>('/internal/v1/received:days', day)).items,
   };
 }
 

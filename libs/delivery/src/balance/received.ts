@@ -21,6 +21,15 @@ export interface ReceivedDay {
   leads?: number;
 }
 
+/** Today and the seven days before, each as what one request asks for: a day may hold a million leads. */
+export function daysOfBalance(now: Date): { from: string; to: string }[] {
+  const today = Math.floor(now.getTime() / dayMs);
+  return Array.from({ length: 8 }, (_, index) => ({ from: dayOf(today - 7 + index), to: dayOf(today - 6 + index) }));
+}
+
+const dayMs = 86_400_000;
+const dayOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
+
 /** Answer of intake's POST /internal/v1/received:days {from?, to?}; both are days, `to` is not part of it. Default: the last 8, today's included. */
 export interface ReceivedAnswer {
   from: string;

@@ -41,7 +41,7 @@ const sources: BalanceSources = {
     return ids.map((id) => places.get(nameOf(id)) ?? 'overdue');
   },
   held: async () => held,
-  received: async () => received,
+  received: async ({ from }) => received.filter(({ day }) => day === from),
 };
 const take = () => takeBalance(sources, { pauseMs: 1 });
 
@@ -110,6 +110,14 @@ describe('takeBalance', () => {
     };
     expect(await take()).toMatchObject({ balanced: true, found: { delivered: 1 } });
     expect(asked.states).toBe(3);
+  });
+
+  it('adds up what was received, day by day, for as many days as it looks back', async () => {
+    const counts = { organization: 'demo', source: 'website', received: 2, accepted: 1, repeats: 1, conflicts: 0, rejected: 0 };
+    received = ['2026-05-24', '2026-05-25', '2026-06-01', '2026-06-02'].map((day) => ({ ...counts, day }));
+    expect(await take()).toMatchObject({ balanced: true, received: { received: 4, accepted: 2, repeats: 2, differences: [] } });
+    received.push({ ...counts, day: '2026-05-30', received: 3 });
+    expect(await take()).toMatchObject({ balanced: false, received: { differences: [{ day: '2026-05-30' }] } });
   });
 
   it('gives no balance where a service does not answer', async () => {

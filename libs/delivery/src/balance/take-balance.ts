@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveryStateItem } from '../states-route.js';
 import type { AcceptedItem, AcceptedPage, BalanceSources } from './balance-sources.js';
 import { type Balance, compareBalance, type DeliveryFacts, placeOf } from './compare.js';
+import { daysOfBalance, type ReceivedDay } from './received.js';
 
 export interface BalanceOptions {
   /** Between two looks for a delivery that was found nowhere; default 1,000. */
@@ -47,7 +48,13 @@ export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000, on
     look(page);
   }
   await Promise.all(atWork);
-  return compareBalance(to, facts, await sources.received());
+  return compareBalance(to, facts, await received(sources, to));
+}
+
+async function received(sources: BalanceSources, to: string): Promise<ReceivedDay[]> {
+  const days: ReceivedDay[] = [];
+  for (const day of daysOfBalance(new Date(to))) days.push(...(await sources.received(day)));
+  return days;
 }
 
 /** Everything that is said of the deliveries of one page. */
