@@ -1,5 +1,7 @@
-// Some trouble in a running demo, so that its pictures show something: leads that the CRM refuses for a while, and a batch that sends them again.
+// Some trouble in a running demo, so that its pictures show something: leads that the CRM refuses for a while, a batch that sends them again, and
+// somebody who works in the CRM by hand, which a comparison finds.
 import type { Endpoints } from '#testkit';
+import { Desk } from '../support/desk.js';
 import { eventually } from '../support/eventually.js';
 import { Sandbox } from '../support/sandbox.js';
 import { IntakeClient } from '../support/traffic.js';
@@ -51,4 +53,26 @@ export async function makeTrouble(endpoints: Endpoints): Promise<void> {
     const { state } = await call<{ state: string }>(endpoints, 'operator', `batches/${batch_id}`);
     if (state !== 'finished') throw new Error(`the batch is ${state}`);
   }, 120_000);
+}
+
+async function compare(endpoints: Endpoints): Promise<void> {
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  const { run_id } = await call<{ run_id: string }>(endpoints, 'operator', 'reconciliation/runs', { destination: 'sandbox-crm', from });
+  await eventually(async () => {
+    const { items } = await call<{ items: { state: string }[] }>(endpoints, 'operator', `reconciliation/runs?run_id=${run_id}`);
+    if (items[0]?.state !== 'finished') throw new Error(`the run is ${items[0]?.state}`);
+  }, 120_000);
+}
+
+/** Gives once two comparisons have seen the CRM before and after somebody removed, copied and changed records there. */
+export async function workByHand(endpoints: Endpoints): Promise<void> {
+  const desk = new Desk(endpoints);
+  await compare(endpoints);
+  const { leads } = await desk.everything();
+  const [removed, copied, changed] = leads.slice(-3);
+  if (removed === undefined || copied === undefined || changed === undefined) throw new Error('the CRM holds fewer than three leads');
+  await desk.remove(removed.id);
+  await desk.copy(copied.id);
+  await desk.edit(String(changed.contact_id), { phone: '+12025550199' });
+  await compare(endpoints);
 }

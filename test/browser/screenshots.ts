@@ -1,16 +1,16 @@
 // Pictures of the console for the README, taken of a running demo: `npm start`, then `npm run screenshots -- --run-dir .run`. It makes some trouble
 // there first, so that there is something to see. What is on the pictures happened; nobody on them exists.
 import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { type Endpoints, runPaths } from '#testkit';
 import { launchBrowser, openPage, signIn } from './browser.js';
-import { makeTrouble } from './demo-trouble.js';
+import { makeTrouble, workByHand } from './demo-trouble.js';
 
 const root = process.cwd();
 const { values } = parseArgs({ options: { 'run-dir': { type: 'string', default: '.run' } } });
-const endpoints = JSON.parse(readFileSync(runPaths(join(root, values['run-dir'])).endpoints, 'utf8')) as Endpoints;
+const endpoints = JSON.parse(readFileSync(runPaths(resolve(root, values['run-dir'])).endpoints, 'utf8')) as Endpoints;
 const { operator, operatorTokens } = endpoints;
 const folder = join(root, 'docs', 'screenshots');
 
@@ -28,6 +28,8 @@ const shots: readonly { name: string; path: string; theme?: Theme; go?: (page: P
   { name: 'queues', path: '/queues/dead' },
   { name: 'lead', path: '/queues/dead?view=list&order=newest', go: openFirst },
   { name: 'batch', path: '/batches', go: openFirst },
+  { name: 'reconciliation', path: '/reconciliation/discrepancies' },
+  { name: 'runs', path: '/reconciliation/runs', theme: 'dark' },
   { name: 'destinations', path: '/destinations', theme: 'dark' },
   { name: 'audit', path: '/audit' },
 ];
@@ -39,6 +41,7 @@ async function settled(page: Page): Promise<void> {
 
 mkdirSync(folder, { recursive: true });
 await makeTrouble(endpoints);
+await workByHand(endpoints);
 const browser = await launchBrowser();
 for (const { name, path, theme = 'light', go } of shots) {
   const { context, page } = await openPage(browser, { theme });

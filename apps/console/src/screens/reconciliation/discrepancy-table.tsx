@@ -75,7 +75,7 @@ function DiscrepancyRow({ one, ticked, onToggle }: RowProps) {
         {eventId === undefined ? (
           <span className="quiet">no lead of ours</span>
         ) : (
-          <Link to={`/leads/${eventId}`} className="mono">
+          <Link to={`/leads/${eventId}`} className="mono nowrap">
             {shortId(eventId)}
           </Link>
         )}
