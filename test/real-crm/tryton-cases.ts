@@ -37,7 +37,9 @@ export function connectTo(
 const owners: Record<string, string> = { contact: 'ada', demo: 'grace' };
 
 function destinationConfig(destination: Record<string, unknown>): DestinationConfig {
-  const site = parseSite(JSON.stringify({ sources: [{ id: 'website', organization: 'demo' }], destinations: { tryton: destination } }), {});
+  const sources = [{ id: 'website', organization: 'demo' }];
+  const people = { ada: { name: 'Ada Sales' }, grace: { name: 'Grace Sales' } };
+  const site = parseSite(JSON.stringify({ sources, destinations: { tryton: destination }, owners: people }), {});
   const { tryton } = site.destinations;
   if (tryton === undefined) throw new Error('the site has no destination');
   return tryton;
