@@ -19,7 +19,7 @@ export const reconcilerChecks: Checks<typeof reconcilerEnv> = ({ env, site }) =>
   const compared = Object.entries(site?.destinations ?? {}).flatMap(([name, one]) => (one.compared ? [name] : []));
   return [
     kafkaCheck(env),
-    namesServices(urls, { intake: why, 'crm-writer': why, notifier: why }),
+    namesServices(urls, { intake: why, 'crm-writer': why, notifier: why, operator: why }),
     ...secretFiles(dir, [loadInternalTokens, ownToken('reconciler'), loadHmacSecret]),
     ...namedSecrets(secretsOfDestinations(site, compared), { dir }),
   ];

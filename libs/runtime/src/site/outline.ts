@@ -14,6 +14,8 @@ export interface DestinationOutline {
   timeoutMs: number;
   /** Absent: as `timeoutMs`. */
   lookupTimeoutMs?: number;
+  /** It is compared with what was delivered. */
+  compared: boolean;
   secrets: NamedSecret[];
 }
 
@@ -31,8 +33,8 @@ export function outlineOf(document: unknown): SiteOutline {
   const { destinations, channels } = parts.parse(document);
   return {
     destinations: mapEntries(destinations, (value, name) => {
-      const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs } = readableDestination.parse(value);
-      return { timeoutMs, lookupTimeoutMs, secrets: secretsIn(value, `destinations.${name}`) };
+      const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs, reconcile } = readableDestination.parse(value);
+      return { timeoutMs, lookupTimeoutMs, compared: reconcile !== undefined, secrets: secretsIn(value, `destinations.${name}`) };
     }),
     channels: mapEntries(channels, (value, name) => ({ secrets: secretsIn(value, `channels.${name}`) })),
   };
