@@ -41,7 +41,9 @@ async function leadCalls(ids: readonly string[]): Promise<number[]> {
 it('applies every item once although its runner is killed again and again', async () => {
   const ids = await deadLeads(open, client, { count, prefix: 'killed' });
   const { batch_id } = await client.approved({
-    filter: { destination: 'sandbox-crm', event_ids: ids.slice(0, 1_000) },
+    // Nothing else has failed here yet.
+    filter: { destination: 'sandbox-crm' },
+    max: count,
     rate_per_s,
     concurrency: 200,
   });

@@ -1,14 +1,18 @@
 import { testDatabase } from '#testkit';
 import { lettersArea } from '../../apps/operator/src/dead-letters/letters.controller.js';
 import { createApp } from '../../apps/operator/src/http/create-app.js';
+import { leadsArea } from '../../apps/operator/src/leads/leads.controller.js';
+import { ownerApi } from '../../apps/operator/src/owners/owner-api.js';
 import { permissions } from '../../apps/operator/src/people/permissions.js';
 import type { Person } from '../../apps/operator/src/people/person.js';
 import { storeMany } from '../../apps/operator/test/many-letters.js';
 import { openOperatorDatabase, silent } from '../../apps/operator/test/rig.js';
+import { benchLargeBatch } from './operator/large-batches.js';
+import { searchedLeads } from './operator/searched-leads.js';
 import { type BenchResult, writeReport } from './report.js';
 
 /**
- * Lists, groups and searches over BENCH_LETTERS dead letters (default 100,000; destinations, classes and schema ids fall off as 1/n), over
+ * Lists, groups, searches and a batch over BENCH_LETTERS dead letters (default 100,000; destinations, classes and schema ids fall off as 1/n), over
  * HTTP. Each request is asked first by a service that was just opened, then again and again with new letters coming in between.
  */
 const letters = Number(process.env.BENCH_LETTERS ?? 100_000);
@@ -24,8 +28,13 @@ const person = (organizations: Person['organizations']): Person => ({
   organizations,
 });
 
-/** Paths, and whether somebody of one organization asks. */
-const requests: Readonly<Record<string, { path: string; scoped?: boolean }>> = {
+interface Asked {
+  path: string;
+  /** Somebody of one organization asks. */
+  scoped?: boolean;
+  body?: object;
+}
+const requests: Record<string, Asked> = {
   'list, oldest first': { path: '/v1/dead-letters' },
   'list of the tab dead, newest first': { path: '/v1/dead-letters?tab=dead&order=newest' },
   'list by the time for an answer': { path: '/v1/dead-letters?order=due' },
@@ -36,7 +45,7 @@ const requests: Readonly<Record<string, { path: string; scoped?: boolean }>> = {
   'all groups': { path: '/v1/dead-letters/groups' },
   'groups of one destination': { path: '/v1/dead-letters/groups?destination=crm&tab=dead' },
   'groups of one organization': { path: '/v1/dead-letters/groups', scoped: true },
-  'search by lead reference': { path: '/v1/dead-letters?q_ref=L-777' },
+  'list by lead reference': { path: '/v1/dead-letters?q_ref=L-777' },
 };
 
 const database = await testDatabase('operator_bench');
@@ -44,11 +53,19 @@ const filling = await openOperatorDatabase(database.url);
 await storeMany(filling, letters);
 await filling.close();
 
+const leads = await searchedLeads(letters);
+for (const [what, text] of Object.entries(leads.texts)) requests[`search by ${what}`] = { path: '/v1/search', body: { text } };
+const nowhere = { text: 'nothing-of-this-name' };
+requests['search by an id that nobody has'] = { path: '/v1/search', body: nowhere };
+
 async function openDesk() {
   const db = await openOperatorDatabase(database.url);
+  const { clients } = leads;
+  const owners = new Map([['crm-writer', ownerApi(clients.get('crm-writer') as never)]]);
+  const searching = await leadsArea({ db, owners, clients, site: {}, logger: silent } as never);
   const area = await lettersArea({ db, owners: new Map(), clients: new Map() } as never);
   const app = await createApp(
-    { inbox: {} as never, areas: [area] },
+    { inbox: {} as never, areas: [area, searching] },
     { identify: async (token) => person(token === 'Bearer scoped' ? ['other'] : '*'), onRefused: async () => undefined, logger: silent },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -72,14 +89,26 @@ for (let round = 0; round < rounds; round += 1) {
     await desk.close();
   }
 }
+await leads.close();
+const atOnce = await openOperatorDatabase(database.url);
+const batches = await benchLargeBatch(atOnce);
+await atOnce.close();
 await database.drop();
 
-async function ask(url: string, { path, scoped = false }: { path: string; scoped?: boolean }): Promise<number> {
+async function ask(url: string, { path, scoped = false, body }: Asked): Promise<number> {
   const begun = performance.now();
-  const answer = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${scoped ? 'scoped' : 'all'}` } });
+  const answer = await fetch(`${url}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${scoped ? 'scoped' : 'all'}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  await answer.arrayBuffer();
-  return performance.now() - begun;
+  const text = await answer.text();
+  const took = performance.now() - begun;
+  // What finds nothing is fast for another reason.
+  if (body !== undefined && path === '/v1/search' && body !== nowhere && !text.includes('"event_id"'))
+    throw new Error(`${JSON.stringify(body)} found nothing`);
+  return took;
 }
 
 const quantile = (samples: readonly number[], share: number): number =>
@@ -89,11 +118,11 @@ const results = Object.keys(requests).map((name): BenchResult => {
   const [first, again] = [cold.get(name) ?? [], warm.get(name) ?? []];
   const note = `first request of a service that was just opened: ${Math.round(Math.max(...first))} ms at worst of ${rounds}`;
   return {
-    what: `${letters.toLocaleString('en')} dead letters: ${name}, p95`,
+    what: `${letters.toLocaleString('en')} ${name.startsWith('search') ? 'leads' : 'dead letters'}: ${name}, p95`,
     unit: 'ms',
     ours: quantile([...first, ...again], 0.95),
     goal: `< ${goalMs}`,
     note,
   };
 });
-writeReport({ bench: 'operator', results });
+writeReport({ bench: 'operator', results: [...results, ...batches] });
