@@ -37,7 +37,7 @@ export async function openTools(world: Pick<World, 'url' | 'databaseUrl'> & { si
     traffic: { busy: () => Promise.resolve(undefined) },
     hmacs: keyed,
     logger: silent,
-    leaseMs: 1_000,
+    leaseMs: 3_000,
   };
   return {
     tools,

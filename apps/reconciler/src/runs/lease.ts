@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Sql, Tx } from '#runtime';
 import { type RunCounts, type RunCursor, type RunRow, runColumns } from './run-row.js';
 
 export interface Holder {
   runId: string;
-  /** Id of the process that works at it. */
+  /** Of this taking alone: whoever was too slow is another, also in the same process. */
   owner: string;
   leaseMs: number;
 }
@@ -22,9 +23,9 @@ RETURNING ${runColumns}`;
 /** Two processes that look at once must not take two runs of a destination. */
 const oneLookSql = `SELECT pg_advisory_xact_lock(hashtext('reconciler.take'))`;
 
-/** Takes what waits, and what was left by a process that is gone. */
-export function takeRuns(tx: Tx, owner: string, leaseMs: number): Promise<RunRow[]> {
-  return tx.sql('reconciler.one_look', oneLookSql, []).then(() => tx.sql<RunRow>('reconciler.take', takeSql, [owner, leaseMs]));
+/** Takes what waits, and what was left by a process that is gone, for a new owner. */
+export function takeRuns(tx: Tx, leaseMs: number): Promise<RunRow[]> {
+  return tx.sql('reconciler.one_look', oneLookSql, []).then(() => tx.sql<RunRow>('reconciler.take', takeSql, [randomUUID(), leaseMs]));
 }
 
 const renewSql = `
@@ -71,4 +72,11 @@ const giveBackSql = `UPDATE run SET lease_until = NULL, lease_owner = NULL WHERE
 /** Another process may go on with it at once. */
 export async function giveBack(db: Sql, { runId, owner }: Holder): Promise<void> {
   await db.sql('reconciler.give_back', giveBackSql, [runId, owner]);
+}
+
+const placeSql = 'SELECT cursor, counts FROM run WHERE run_id = $1 AND lease_owner = $2';
+
+/** Where the run stands; undefined where it is not ours any more. Asked where nobody knows whether a step was committed. */
+export async function placeOf(db: Sql, { runId, owner }: Holder): Promise<Pick<RunRow, 'cursor' | 'counts'> | undefined> {
+  return (await db.sql<Pick<RunRow, 'cursor' | 'counts'>>('reconciler.place', placeSql, [runId, owner]))[0];
 }

@@ -30,10 +30,11 @@ export interface RunRow {
   started_at: Date | null;
   finished_at: Date | null;
   takes: number;
+  lease_owner: string | null;
 }
 
 export const runColumns = `run_id, destination, from_at, to_at, form, campaign, outcome, state, by_whom, reason, cursor, counts, calls,
-  created_at, started_at, finished_at, takes`;
+  created_at, started_at, finished_at, takes, lease_owner`;
 
 export function toRun(row: RunRow): ReconcileRun {
   const { form, campaign, outcome, reason } = row;
@@ -55,7 +56,7 @@ export function toRun(row: RunRow): ReconcileRun {
   };
 }
 
-/** `since`: the database's now. */
+/** The database's now, in epoch milliseconds. */
 export async function databaseNowMs(db: Sql): Promise<number> {
   const [row] = await db.sql<{ now: number }>('reconciler.now', 'SELECT (extract(epoch FROM clock_now()) * 1000)::float8 AS now', []);
   return row?.now ?? Date.now();

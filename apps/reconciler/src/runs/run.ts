@@ -5,7 +5,7 @@ import { DestinationReader, DestinationUnreadable } from '../destinations/destin
 import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/store-findings.js';
 import { compareChanges } from './compare-changes.js';
 import { comparePage, type PageResult } from './compare-page.js';
-import { end, giveBack, type Holder, renew, step } from './lease.js';
+import { end, giveBack, type Holder, placeOf, renew, step } from './lease.js';
 import { saveLooks, saveSeen } from './remembered.js';
 import type { RunCounts, RunCursor, RunRow } from './run-row.js';
 import type { RunTools } from './tools.js';
@@ -36,7 +36,7 @@ class Lost extends Error {
 export interface RunOptions {
   tools: RunTools;
   row: RunRow;
-  /** Id of this process. */
+  /** Of this taking of the run. */
   owner: string;
   signal: AbortSignal;
 }
@@ -109,23 +109,35 @@ export class Run {
 
   private async work(): Promise<void> {
     let cursor = this.options.row.cursor;
-    while (cursor.phase !== 'reverse') cursor = await this.patiently(() => this.forward(cursor));
+    while (cursor.phase !== 'reverse') cursor = await this.patiently(cursor, () => this.forward(cursor));
     const waiting = new WaitingPeople({ tools: this.options.tools, destination: this.options.row.destination, ...this.window });
-    while (cursor.kind !== undefined) cursor = await this.patiently(() => this.reverse(cursor, waiting));
+    while (cursor.kind !== undefined) cursor = await this.patiently(cursor, () => this.reverse(cursor, waiting));
   }
 
-  /** While another service is away the page is done again. */
-  private async patiently(page: () => Promise<RunCursor>): Promise<RunCursor> {
-    for (;;) {
+  /** While another service is away the page is done again; where it may have been committed all the same, only if it was not. */
+  private async patiently(from: RunCursor, page: () => Promise<RunCursor>): Promise<RunCursor> {
+    for (let isCertain = true; ; ) {
       try {
-        return await page();
+        const moved = isCertain ? undefined : await this.movedFrom(from);
+        return moved ?? (await page());
       } catch (error) {
         if (!isPassing(error)) throw error;
+        isCertain &&= error instanceof InternalUnavailable;
         this.waitsFor = error instanceof InternalUnavailable ? 'another service does not answer' : 'the database does not answer';
         await delay(againMs, undefined, { signal: this.stopping.signal });
         this.waitsFor = undefined;
       }
     }
+  }
+
+  /** Where the run stands, if that is not where this page began. */
+  private async movedFrom(from: RunCursor): Promise<RunCursor | undefined> {
+    const place = await placeOf(this.options.tools.db, this.holder);
+    if (place === undefined) throw new Lost();
+    const isSame = place.cursor.phase === from.phase && place.cursor.after === from.after && place.cursor.kind === from.kind;
+    if (isSame) return undefined;
+    this.counts = place.counts;
+    return place.cursor;
   }
 
   private async forward(cursor: RunCursor): Promise<RunCursor> {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReconcileConfig } from '#runtime';
 import { end, takeRuns } from './lease.js';
@@ -13,7 +12,6 @@ const purgeEveryMs = 3_600_000;
 /** Puts down the runs that are due, and works at all that wait, each under a lease: a run whose process died is gone on with by another. */
 export class Runner {
   private readonly stopping = new AbortController();
-  private readonly owner = randomUUID();
   private readonly runs = new Map<string, Promise<void>>();
   private wakeUp = new AbortController();
   private done: Promise<void> | undefined;
@@ -53,7 +51,7 @@ export class Runner {
     for (const { name, reconcile } of Object.values(site.destinations)) {
       if (isScheduled(reconcile)) await startDueRun(db, name, reconcile);
     }
-    for (const row of await db.transaction((tx) => takeRuns(tx, this.owner, leaseMs))) await this.begin(row);
+    for (const row of await db.transaction((tx) => takeRuns(tx, leaseMs))) await this.begin(row);
     if (performance.now() < this.purgeAt) return;
     await purgeOld(db);
     this.purgeAt = performance.now() + purgeEveryMs;
@@ -61,18 +59,19 @@ export class Runner {
 
   private async begin(row: RunRow): Promise<void> {
     const { tools } = this.options;
+    const owner = row.lease_owner ?? '';
     const config = tools.site.destinations[row.destination];
     if (config?.reconcile === undefined || !tools.connectors.has(row.destination)) {
-      const holder = { runId: row.run_id, owner: this.owner, leaseMs: tools.leaseMs };
+      const holder = { runId: row.run_id, owner, leaseMs: tools.leaseMs };
       await end(tools.db, holder, { state: 'failed', reason: 'the site file does not have it compared any more', calls: row.calls });
       return;
     }
-    const run = new Run({ tools, row, owner: this.owner, signal: this.stopping.signal }, config);
+    const run = new Run({ tools, row, owner, signal: this.stopping.signal }, config);
     const done = run.run().finally(() => {
-      this.runs.delete(row.run_id);
+      this.runs.delete(owner);
       this.wake();
     });
-    this.runs.set(row.run_id, done);
+    this.runs.set(owner, done);
   }
 }
 
