@@ -1,5 +1,6 @@
 import type { OnCallTime } from '#delivery';
 import type { TraceContext, TrytonConfig } from '#runtime';
+import type { CallLimits } from '../http/call-timer.js';
 import { HttpCaller } from '../http/http-caller.js';
 import { type Failure, type RpcResult, readRpc } from './answer.js';
 import { loginFailure, type Session, type SessionAnswer, SessionKeeper } from './session.js';
@@ -9,6 +10,8 @@ export interface TrytonRpcOptions {
   password: string;
   baseUrl: string;
   connectTimeoutMs: number;
+  /** Of the parts of one call. */
+  callLimits?: CallLimits;
   lookupTimeoutMs: number;
   /** Writes in flight at most. */
   concurrency: number;
@@ -42,9 +45,9 @@ export class TrytonRpc {
   constructor(options: TrytonRpcOptions) {
     this.#options = options;
     this.#sessions = new SessionKeeper({ login: () => this.#login() });
-    const { baseUrl, connectTimeoutMs, concurrency, onTime } = options;
-    this.#writer = new HttpCaller({ baseUrl, connectTimeoutMs, connections: concurrency, onTime });
-    this.#reader = new HttpCaller({ baseUrl, connectTimeoutMs, connections: readConnections, maxAnswerBytes });
+    const { concurrency, onTime } = options;
+    this.#writer = new HttpCaller({ ...options, connections: concurrency, onTime });
+    this.#reader = new HttpCaller({ ...options, connections: readConnections, maxAnswerBytes, onTime: undefined });
   }
 
   /** Never throws. A call of which nothing left for want of a session is a failure that was provably not executed, or one of `auth`. */
