@@ -4,7 +4,7 @@ import { type Database, firstEventId, type Tx } from '#runtime';
 /** Leads of earlier days may be purged already, so that their number says nothing. */
 const leadsKeptDays = 39;
 /** Leads that one statement counts: well within its time. */
-const countedAtOnce = 20_000;
+const mostAtOnce = 20_000;
 
 type Name = Pick<ReceivedDay, 'organization' | 'source' | 'day'>;
 type CountedRow = Name & Record<'received' | 'accepted' | 'repeats' | 'conflicts' | 'rejected', string>;
@@ -18,7 +18,7 @@ from received where day >= $1::date and day < $2::date group by day, organizatio
 const leadsSql = `
 with page as materialized (
   select event_id, accepted_at, organization, source from lead where event_id > $1::uuid and event_id < $2::uuid
-  order by event_id limit ${countedAtOnce}
+  order by event_id limit $3
 )
 select to_char(accepted_at at time zone 'UTC', 'YYYY-MM-DD') as day, organization, source, count(*)::int as leads,
   (select event_id from page order by event_id desc limit 1) as last, (select count(*)::int from page) as rows
@@ -37,11 +37,15 @@ select to_char((clock_now() at time zone 'UTC')::date - ${leadsKeptDays}, 'YYYY-
  * What came in on the days from `from` to before `to`, both `2026-06-01`, as of one moment: a lead and its count are committed together. Throws
  * DatabaseUnavailable.
  */
-export function receivedDays(db: Database, { from, to }: { from: string; to: string }): Promise<ReceivedAnswer> {
+export function receivedDays(
+  db: Database,
+  { from, to }: { from: string; to: string },
+  countedAtOnce = mostAtOnce,
+): Promise<ReceivedAnswer> {
   return db.transaction(async (tx) => {
     await tx.sql('intake.one_snapshot', 'set transaction isolation level repeatable read, read only', []);
     const [kept] = await tx.sql<{ since: string }>('intake.leads_kept', keptSql, []);
-    const leads = await countLeads(tx, { from, to });
+    const leads = await countLeads(tx, { from, to, countedAtOnce });
     const counted = await tx.sql<CountedRow>('intake.received_counted', countedSql, [from, to]);
     const known = new Set(counted.map(nameOf));
     const uncounted = [...leads.values()].filter((row) => !known.has(nameOf(row))).map((row): CountedRow => ({ ...row, ...nothing }));
@@ -56,11 +60,17 @@ export function receivedDays(db: Database, { from, to }: { from: string; to: str
 const nothing = { received: '0', accepted: '0', repeats: '0', conflicts: '0', rejected: '0' };
 const nameOf = ({ day, organization, source }: Name): string => `${day}\n${organization}\n${source}`;
 
-async function countLeads(tx: Tx, { from, to }: { from: string; to: string }): Promise<Map<string, Name & { leads: number }>> {
+interface Window {
+  from: string;
+  to: string;
+  countedAtOnce: number;
+}
+
+async function countLeads(tx: Tx, { from, to, countedAtOnce }: Window): Promise<Map<string, Name & { leads: number }>> {
   const counts = new Map<string, Name & { leads: number }>();
   const end = firstEventId(Date.parse(to));
   for (let after: string | undefined = firstEventId(Date.parse(from)); after !== undefined; ) {
-    const rows: LeadsRow[] = await tx.sql<LeadsRow>('intake.received_leads', leadsSql, [after, end]);
+    const rows: LeadsRow[] = await tx.sql<LeadsRow>('intake.received_leads', leadsSql, [after, end, countedAtOnce]);
     for (const { day, organization, source, leads } of rows) {
       const name = nameOf({ day, organization, source });
       counts.set(name, { day, organization, source, leads: leads + (counts.get(name)?.leads ?? 0) });

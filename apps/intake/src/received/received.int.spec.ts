@@ -174,6 +174,22 @@ describe('what was received', () => {
     expect(await counted('website')).toMatchObject({ received: 2, rejected: 2 });
   });
 
+  it('counts the leads in parts, none twice and none left out', async () => {
+    const arrivals = Array.from({ length: 10 }, (_, index) => ({
+      submission: submission({ source: index % 3 === 0 ? 'partner-feed' : 'website' }),
+      trace: context,
+    }));
+    await acceptLeads(tools, arrivals);
+    const all = daysOfBalance(new Date());
+    for (const atOnce of [1, 3, 5, 10, 11]) {
+      const { items } = await receivedDays(db, { from: all[0]?.from ?? '', to: all.at(-1)?.to ?? '' }, atOnce);
+      expect(items.map(({ source: name, accepted, leads }) => [name, accepted, leads])).toEqual([
+        ['partner-feed', 4, 4],
+        ['website', 6, 6],
+      ]);
+    }
+  });
+
   it('tells the asked days alone, and no number of leads where they may be purged', async () => {
     await owner.query(`insert into intake.received (day, organization, source, slot, received, accepted)
       values ('2026-01-01', 'demo', 'website', 1, 2, 2), ('2026-01-01', 'demo', 'website', 2, 3, 3), ('2026-01-02', 'demo', 'website', 1, 1, 1)`);
