@@ -72,6 +72,7 @@ export async function walkOperator(
     body: { select: { event_ids: [events[5]] }, new_deadline: '1h', max: 1, reason },
   });
   await actOnDelivery(walk, events[6] as string);
+  await compare(walk);
   await erase(walk, events[0] as string);
   return walk.statuses;
 }
@@ -164,6 +165,16 @@ async function actOnDelivery(walk: Walk, event_id: string): Promise<void> {
   const delivery = { destination: 'sandbox-crm' };
   await walk.call('operator', 'POST /v1/leads/{event_id}/consent', { path, body: { given: false, reason } });
   await walk.call('operator', 'POST /v1/leads/{event_id}/deliveries/discard', { path, body: { ...delivery, reason } });
+}
+
+/** A comparison with a destination, and all that comparisons have come to. */
+async function compare(walk: Walk): Promise<void> {
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  const begun = await walk.call('operator', 'POST /v1/reconciliation/runs', { body: { destination: 'sandbox-crm', from, reason } });
+  const path = { run_id: begun.body.run_id };
+  await walk.call('operator', 'POST /v1/reconciliation/runs/{run_id}/stop', { path, body: { reason } });
+  for (const list of ['runs', 'discrepancies', 'discrepancies.csv', 'balances', 'balances.csv'])
+    await walk.call('viewer', `GET /v1/reconciliation/${list}`);
 }
 
 async function erase(walk: Walk, event_id: string): Promise<void> {
