@@ -75,4 +75,8 @@ export async function workByHand(endpoints: Endpoints): Promise<void> {
   await desk.copy(copied.id);
   await desk.edit(String(changed.contact_id), { phone: '+12025550199' });
   await compare(endpoints);
+  await eventually(async () => {
+    const { reconciliation } = await call<{ reconciliation: { open: unknown[] } | null }>(endpoints, 'operator', 'overview');
+    if (!reconciliation?.open.length) throw new Error('the overview has not counted it yet');
+  }, 120_000);
 }
