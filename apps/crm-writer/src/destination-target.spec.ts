@@ -50,6 +50,27 @@ describe('a destination as the engine sees it', () => {
     expect(of(undefined).read).toBeUndefined();
   });
 
+  it.each<[string, object | undefined, boolean]>([
+    ['is as it was compared', { version: '7', changedBy: 'us' }, true],
+    ['has another version', { version: '8', changedBy: 'us' }, false],
+    ['was written by somebody else', { version: '7', changedBy: 'other' }, false],
+    ['cannot be read', undefined, false],
+  ])('changes by a repair what was compared only while it %s', async (_, now, unchanged) => {
+    const asked: unknown[] = [];
+    const readMany: Connector['readMany'] = async (query) => {
+      asked.push(query);
+      if (now === undefined) return { ok: false, class: 'transient' };
+      return { ok: true, records: [{ kind: 'contact', ref: 'C-1', fields: {}, ...now }] };
+    };
+    const one = new DestinationTarget({ config, policies, connector: { ...connector, readMany } as Connector, codec: {} as Codec });
+    const contact = { operationKey: `${event.event_id}:crm:contact~g2`, ref: 'C-1' };
+    const lead = { operationKey: `${event.event_id}:crm:lead`, ref: 'L-1' };
+    const repair = { generation: 2, renew: [{ ...contact, compared: { version: '7' } }, lead], adopt: [] };
+    expect(await one.unchanged({ repair })).toBe(unchanged);
+    expect(asked).toMatchObject([{ kind: 'contact', refs: ['C-1'] }]);
+    expect(await one.unchanged({ repair: { ...repair, renew: [lead] } })).toBe(true);
+  });
+
   it('plans its operations in the declared order, under keys that never change', () => {
     expect(target.plan(event, record())).toEqual({
       eventId: event.event_id,

@@ -1,17 +1,21 @@
 import { headers, type LeadAccepted, operationKey } from '#contracts';
-import type {
-  Backoff,
-  LookupContext,
-  LookupResult,
-  Outcome,
-  PerformContext,
-  PlannedDelivery,
-  PlannedOperation,
-  RecordsRead,
-  ResolvedDelivery,
-  Target,
-  Verification,
-  VerifiedTarget,
+import {
+  type Backoff,
+  changedSince,
+  type LookupContext,
+  type LookupResult,
+  type Outcome,
+  type PerformContext,
+  type Permit,
+  type PlannedDelivery,
+  type PlannedOperation,
+  type RecordsRead,
+  type RepairedOperation,
+  type ResolvedDelivery,
+  recordOf,
+  type Target,
+  type Verification,
+  type VerifiedTarget,
 } from '#delivery';
 import type { Connector, ReadAnswer } from '#destinations';
 import type { Codec, ConsumedRecord, OutboxRow } from '#messaging';
@@ -96,6 +100,26 @@ export class DestinationTarget implements Target<LeadAccepted> {
   get read(): VerifiedTarget['read'] {
     const { connector } = this.options;
     return connector.readMany === undefined ? undefined : async (query) => withoutFields(await connector.readMany?.(query));
+  }
+
+  async unchanged({ repair }: Pick<Permit, 'repair'>): Promise<boolean> {
+    const wanted = repair?.renew.filter(({ compared }) => compared !== undefined) ?? [];
+    const results = await Promise.all(wanted.map((one) => this.#changedSince(one)));
+    return results.every((result) => result === 'same');
+  }
+
+  async #changedSince({ operationKey: key, ref = '', compared }: RepairedOperation): Promise<ReturnType<typeof changedSince>> {
+    const kind =
+      this.options.config.operations.find(
+        (name) =>
+          key
+            .split(':')
+            .at(-1)
+            ?.replace(/~g\d+$/, '') === name,
+      ) ?? '';
+    const { lookupTimeoutMs } = this.options.config;
+    const answer = await this.read?.({ kind, refs: [ref], timeoutMs: lookupTimeoutMs }).catch(() => undefined);
+    return changedSince(recordOf(answer, ref), compared);
   }
 
   canLookUp(kind: string): boolean {

@@ -80,8 +80,15 @@ export type { WaitingAnswer, WaitingGroup, WaitingGroupsAnswer, WaitingItem } fr
 export { commandReason, reasonText } from './reason-text.js';
 export * from './reconcile/index.js';
 export { recoveryDdl, recoveryDdlDown } from './recovery-ddl.js';
+export { type ComparedRecord, changedSince } from './replays/changed-since.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
-export type { ReadRecord, RecordsRead, RecordsReadAnswer, RecordsReadRequest } from './replays/records-route.js';
+export {
+  type ReadRecord,
+  type RecordsRead,
+  type RecordsReadAnswer,
+  type RecordsReadRequest,
+  recordOf,
+} from './replays/records-route.js';
 export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './replays/replay-facts-route.js';
 export type { ReplayItemState, ReplayItemsAnswer } from './replays/replay-items-route.js';
 export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';

@@ -3,6 +3,7 @@ import type { ConsumedRecord, OutboxRow } from '#messaging';
 import type { TraceContext } from '#runtime';
 import type { KnownContact } from './contacts/contacts.js';
 import type { LookupResult, Outcome } from './outcome.js';
+import type { Permit } from './permits/permit.js';
 
 /** One destination action. Its key is stable over every attempt and replay. */
 export interface PlannedOperation {
@@ -120,6 +121,8 @@ export interface Target<E> {
   contactFields?(event: E, payload: LeadPayload | undefined): readonly string[];
   /** True: this very call may be repeated without a key, because it changes a named record. It is neither marked nor ever `uncertain`. */
   repeatable?(operation: PlannedOperation, contact: KnownContact | undefined): boolean;
+  /** Whether nobody has written since the records that a repair changes; where it cannot be said, false. Absent: it cannot be said here. Must not throw. */
+  unchanged?(permit: Pick<Permit, 'repair'>): Promise<boolean>;
   /** Absent: nothing can be looked up here. Must not throw; `unknown` for a kind that cannot be. */
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
   /** Which kinds `lookup` can find. Default: all where there is a `lookup`. */

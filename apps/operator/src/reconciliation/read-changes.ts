@@ -1,3 +1,4 @@
+import { changedSince } from '#delivery';
 import { pagesOf } from '../batches/facts.js';
 import { lookupPage, type RecordState, type ReplayOwner } from '../batches/replay-owner.js';
 import { groupBy } from '../group-by.js';
@@ -41,16 +42,4 @@ function note(found: Map<string, Changes>, { item, step }: { item: ToRead; step:
   found.set(item.item_id, changes);
   const verdict = changedSince(now, step.compared);
   if (verdict !== 'same') changes[verdict].add(step.operation_key);
-}
-
-/** By its version, else by the time of its last change; where it has neither, nobody can say. */
-export function changedSince(
-  now: RecordState | undefined,
-  { version, changed_at }: NonNullable<RepairStep['compared']> = {},
-): 'same' | 'changed' | 'unread' {
-  if (now === undefined || now.result !== 'found') return 'unread';
-  if (now.changed_by === 'other') return 'changed';
-  if (version !== undefined && now.version !== undefined) return now.version === version ? 'same' : 'changed';
-  if (changed_at !== undefined && now.changed_at !== undefined) return now.changed_at === changed_at ? 'same' : 'changed';
-  return 'unread';
 }

@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { discrepancyClasses, type ReplayFacts } from '#delivery';
+import { changedSince, discrepancyClasses, type ReplayFacts } from '#delivery';
 import { planOf } from './list-repairs.js';
-import { changedSince } from './read-changes.js';
 import { repairOf, wordsOf } from './repair-plan.js';
 import { type DiscrepancyItem, runbookOf } from './shapes.js';
 
@@ -17,7 +16,13 @@ const facts = {
 
 describe('the plan of a repair', () => {
   it('has one step for each operation, under the key that it has now', () => {
-    const plan = planOf([found({ kind: 'contact', repair: 'update' }), found({ operation_key: 'e:crm:lead', repair: 'create' })], facts);
+    const plan = planOf(
+      [
+        found({ kind: 'contact', repair: 'update', evidence: { version: '7', changed_at: 'a', changed_by: 'us' } }),
+        found({ operation_key: 'e:crm:lead', repair: 'create' }),
+      ],
+      facts,
+    );
     expect(plan).toMatchObject({
       generation: 2,
       steps: [
@@ -27,7 +32,7 @@ describe('the plan of a repair', () => {
     });
     expect(repairOf(plan)).toEqual({
       generation: 2,
-      renew: [{ operationKey: 'e:crm:contact~g2', ref: 'C-1' }],
+      renew: [{ operationKey: 'e:crm:contact~g2', ref: 'C-1', compared: { version: '7', changed_at: 'a' } }],
       adopt: [],
       forget: [{ operationKey: 'e:crm:lead', ref: 'L-1' }],
     });

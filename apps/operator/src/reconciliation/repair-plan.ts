@@ -1,4 +1,4 @@
-import type { Repair, RepairKind } from '#delivery';
+import type { ComparedRecord, Repair, RepairKind } from '#delivery';
 
 /** What becomes of one operation. */
 export interface RepairStep {
@@ -10,7 +10,7 @@ export interface RepairStep {
   /** The destination's reference, as we know it. */
   ref?: string;
   /** The record as it was compared; of another one it is not known what it says. */
-  compared?: { version?: string; changed_at?: string };
+  compared?: ComparedRecord;
 }
 
 /** What an item is to do at its destination, as it was drafted. */
@@ -26,7 +26,11 @@ export function repairOf({ generation, steps }: RepairPlan): Repair {
   const named = (repair: RepairStep['repair']) =>
     steps
       .filter((step) => step.repair === repair)
-      .map(({ operation_key: operationKey, ref }) => ({ operationKey, ...(ref !== undefined && { ref }) }));
+      .map(({ operation_key: operationKey, ref, compared }) => ({
+        operationKey,
+        ...(ref !== undefined && { ref }),
+        ...(compared && { compared }),
+      }));
   return { generation, renew: named('update'), adopt: [], forget: named('create') };
 }
 

@@ -6,7 +6,9 @@ const algorithm = 'EdDSA';
 /** Type of the token: one that was signed for something else by the same key is no permit. */
 const type = 'replay-permit';
 
-const repaired = z.array(z.strictObject({ key: z.string().min(1).max(640), ref: z.string().min(1).max(512).optional() })).max(16);
+const short = z.string().min(1).max(512);
+const compared = z.strictObject({ version: short.optional(), changed_at: short.optional() });
+const repaired = z.array(z.strictObject({ key: z.string().min(1).max(640), ref: short.optional(), compared: compared.optional() })).max(16);
 const repair = z.strictObject({ generation: z.number().int().positive(), renew: repaired, adopt: repaired, forget: repaired.optional() });
 
 const epochMs = z.number().int().nonnegative();
@@ -43,7 +45,7 @@ export async function signPermit(permit: Permit, privateKey: JWK): Promise<strin
 }
 
 function repairClaims({ generation, renew, adopt, forget = [] }: Repair): z.infer<typeof repair> {
-  const named = (list: Repair['renew']) => list.map(({ operationKey: key, ref }) => ({ key, ref }));
+  const named = (list: Repair['renew']) => list.map(({ operationKey: key, ref, compared: as }) => ({ key, ref, compared: as }));
   return { generation, renew: named(renew), adopt: named(adopt), ...(forget.length > 0 && { forget: named(forget) }) };
 }
 
@@ -76,7 +78,8 @@ function toPermit(read: z.infer<typeof claims>): Permit {
 }
 
 function toRepair({ generation, renew, adopt, forget }: z.infer<typeof repair>): Repair {
-  const named = (list: z.infer<typeof repaired>) => list.map(({ key, ref }) => ({ operationKey: key, ...(ref !== undefined && { ref }) }));
+  const named = (list: z.infer<typeof repaired>) =>
+    list.map(({ key, ref, compared: as }) => ({ operationKey: key, ...(ref !== undefined && { ref }), ...(as && { compared: as }) }));
   return { generation, renew: named(renew), adopt: named(adopt), ...(forget && { forget: named(forget) }) };
 }
 

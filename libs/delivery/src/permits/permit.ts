@@ -1,3 +1,5 @@
+import type { ComparedRecord } from '../replays/changed-since.js';
+
 /** What an approved item allows: one more round of the same operations under the same keys, once. Travels signed on a replay topic. */
 export interface Permit {
   batchId: string;
@@ -32,4 +34,6 @@ export interface RepairedOperation {
   operationKey: string;
   /** The destination's reference, where it is known. */
   ref?: string;
+  /** The record as it was compared: it is changed only while nobody has written it since. Absent: whoever approved wants it changed. */
+  compared?: ComparedRecord;
 }

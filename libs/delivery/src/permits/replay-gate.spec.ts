@@ -71,7 +71,13 @@ function rig() {
 describe('a permit', () => {
   it('comes out as it went in', async () => {
     const withMapping = { ...permit, mappingVersion: 3 };
-    expect(await permitReader({ keys: [ours.open] })(await signPermit(withMapping, ours.secret))).toEqual(withMapping);
+    const repair = {
+      generation: 2,
+      renew: [{ operationKey: 'k1', ref: 'C-1', compared: { version: '7', changed_at: 'a' } }, { operationKey: 'k2' }],
+      adopt: [{ operationKey: 'k3', ref: 'N-1' }],
+    };
+    const all = [withMapping, { ...permit, repair }, { ...permit, repair: { ...repair, forget: [{ operationKey: 'k4', ref: 'L-1' }] } }];
+    for (const one of all) expect(await permitReader({ keys: [ours.open] })(await signPermit(one, ours.secret))).toEqual(one);
   });
 
   it('is read by the old and the new key while keys change, and by no other', async () => {

@@ -76,7 +76,8 @@ async function readGroup(
   return answer;
 }
 
-function recordOf(answer: RecordsRead | undefined, ref: string): ReadRecord {
+/** What a read says of one record. */
+export function recordOf(answer: RecordsRead | undefined, ref: string): ReadRecord {
   if (answer === undefined || !answer.ok) return { result: 'unknown', code: cleanText(answer?.code ?? answer?.class ?? 'not_read') };
   const found = answer.records.find((record) => record.ref === ref);
   if (found === undefined) return { result: 'absent' };

@@ -204,6 +204,15 @@ describe('the claim of a corrected delivery', () => {
     expect(await operations(id)).toEqual(['contact succeeded C-1']);
   });
 
+  it('is refused, and its item closed, where somebody has written the record since', async () => {
+    const id = await insert('delivered', [{ kind: 'contact', state: 'succeeded', ref: 'C-1' }]);
+    const permit = permitOf(id, { renew: [{ operationKey: keyOf(id, 'contact'), ref: 'C-1' }] });
+    const work = { attemptId: randomUUID(), plan: undefined as never };
+    expect(await claimRepair(rig.db, { work, permit, leaseMs: 10_000, stale: true })).toBeUndefined();
+    expect(await operations(id)).toEqual(['contact succeeded C-1']);
+    expect(await claim(permit)).toBeUndefined();
+  });
+
   it('closes the item that is refused, and none that was applied', async () => {
     const id = await insert('dead', [{ kind: 'lead', state: 'dead' }]);
     const [refused, applied] = [permitOf(id, { generation: 2 }), permitOf(id, {})];

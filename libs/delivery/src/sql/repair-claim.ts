@@ -75,6 +75,8 @@ export interface RepairClaim {
   work: Pick<Work<unknown>, 'attemptId' | 'plan'>;
   permit: Permit & { repair: Repair };
   leaseMs: number;
+  /** A record that it changes was written since it was compared. */
+  stale?: boolean;
 }
 
 /** Its record is settled and does not come again: whoever asks after the item is told that it ended. One that was applied before is not touched. */
@@ -91,17 +93,22 @@ class NotAsApproved extends Error {
  * Takes one delivery that was corrected or is repaired, once per item: what had succeeded and is to be changed gets a new generation under a new key, and
  * so does what is not there any more, without its reference; what the destination was found to have counts as succeeded, and what it was proved not to have is tried again under its own key. Undefined where the row is
  * not what was approved: another generation, another item, at work, closed, or an operation
- * that cannot be taken for succeeded; or where the permit is over. Then nothing of it is changed,
+ * that cannot be taken for succeeded; where a record that it changes was written since; or where the permit is over. Then nothing of it is changed,
  * and the item is closed.
  */
 export async function claimRepair(db: Database, claim: RepairClaim): Promise<ClaimedRow | undefined> {
-  const taken = await claimOnce(db, claim).catch((error: unknown) => {
-    if (error instanceof NotAsApproved) return undefined;
-    throw error;
-  });
+  const taken = claim.stale ? undefined : await takenOnce(db, claim);
   const { eventId, destination, itemId } = claim.permit;
   if (taken === undefined) await db.sql('delivery.repair_close', closeSql, [eventId, destination, itemId]);
   return taken;
+}
+
+/** Undefined, and nothing is changed, where the row is not what was approved. */
+async function takenOnce(db: Database, claim: RepairClaim): Promise<ClaimedRow | undefined> {
+  return claimOnce(db, claim).catch((error: unknown) => {
+    if (error instanceof NotAsApproved) return undefined;
+    throw error;
+  });
 }
 
 function claimOnce(db: Database, { work, permit, leaseMs }: RepairClaim): Promise<ClaimedRow | undefined> {

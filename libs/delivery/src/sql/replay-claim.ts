@@ -9,6 +9,8 @@ import { claimRepair } from './repair-claim.js';
 export interface Replay<E> {
   work: Work<E>;
   permit: Permit;
+  /** A record that it changes was written since it was compared: it is closed, not applied. */
+  stale?: boolean;
 }
 
 const columns: readonly Column<Replay<unknown>>[] = [
@@ -65,9 +67,9 @@ export async function replayBatch<E>(db: Database, replays: readonly Replay<E>[]
   const rows =
     sorted.length === 0 ? [] : await db.sql<ClaimedRow>('delivery.replay', replaySql, [...columnValues(columns, sorted), leaseMs]);
   // Few and far between: each is a transaction of its own.
-  for (const { work, permit } of replays) {
+  for (const { work, permit, stale } of replays) {
     const { repair } = permit;
-    const row = repair && (await claimRepair(db, { work, permit: { ...permit, repair }, leaseMs }));
+    const row = repair && (await claimRepair(db, { work, permit: { ...permit, repair }, leaseMs, stale }));
     if (row !== undefined) rows.push(row);
   }
   const byAttempt = new Map(rows.map((row) => [row.attempt_id, row]));
