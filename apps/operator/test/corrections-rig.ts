@@ -8,7 +8,8 @@ import { draftCorrection } from '../src/corrections/draft-correction.js';
 import type { CorrectionTools } from '../src/corrections/tools.js';
 import { personOf, type ReplayRig } from './replay-rig.js';
 
-export const [author, approver] = [personOf('author'), personOf('approver')];
+export const author = personOf('author');
+const approver = personOf('approver');
 
 /** Intake takes every correction, and makes it the lead's. */
 export function correctionTools(rig: ReplayRig): CorrectionTools {

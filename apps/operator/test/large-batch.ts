@@ -52,7 +52,8 @@ export function largeBatchTools(db: Database): BatchTools {
   };
 }
 
-export const [author, approver] = [personOf('author'), personOf('approver')];
+export const author = personOf('author');
+const approver = personOf('approver');
 
 /** The steps of a batch, with the tools given. */
 export function largeBatch(tools: BatchTools) {
