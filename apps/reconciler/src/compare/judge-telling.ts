@@ -4,7 +4,7 @@ import { type RouteConfig, route, type Site } from '#runtime';
 import type { Finding } from './finding.js';
 
 /** Within this somebody is told what became of a lead. */
-export const tellWithinMs = 300_000;
+const tellWithinMs = 300_000;
 
 /** Outcomes that are told; what a person decided (discarded, erased) is not told back. */
 const toldOutcomes: readonly string[] = ['delivered', 'dead', 'expired'];

@@ -25,7 +25,7 @@ export interface DeadEnd extends Finding {
 }
 
 /** A dead letter, or its end, may be under way for this long: also until the operator has fetched what never arrived. */
-export const underWayMs = 120_000;
+const underWayMs = 120_000;
 
 const unresolvedStates: readonly string[] = ['dead', 'expired', 'uncertain'];
 /** Ids in one request of each, by the contracts of the internal APIs. */

@@ -39,7 +39,7 @@ export async function stopRun(db: Database, { run_id, by }: StopRunRequest): Pro
 }
 
 /** Who asks for the comparisons that nobody asks for. */
-export const bySchedule = 'schedule';
+const bySchedule = 'schedule';
 
 /** Its own last run, ended or not, says when the next one is due. */
 const dueSql = `
