@@ -29,7 +29,12 @@ export async function startTryton(): Promise<Tryton> {
   const postgres = await startDatabase({ dir, port: base, copyOf: data });
   const [postgresPort, port] = [base, base + 1];
   const server = await startServer(place, { dir, postgresPort, port, database: templateDatabase });
+  const atExit = (): void => {
+    for (const { child } of [server, postgres]) child.kill('SIGKILL');
+  };
+  process.once('exit', atExit);
   const stop = async (): Promise<void> => {
+    process.off('exit', atExit);
     await stopProcess(server.identity, 'SIGTERM', 5_000);
     await stopProcess(postgres.identity, 'SIGINT', 10_000);
     rmSync(dir, { recursive: true, force: true });
