@@ -24,6 +24,7 @@ const world = await openWorld({ leads, page, rate, dropped: placesOf('missing', 
 const db = await openReconcilerDatabase(world.databaseUrl);
 let worker = begin();
 let maxRssMb = 0;
+let cpuSeconds = 0;
 
 function begin(): ChildProcess {
   // As the launcher starts it.
@@ -36,8 +37,9 @@ function begin(): ChildProcess {
     WORLD_SITE: JSON.stringify(world.document),
   };
   const child = fork(join(import.meta.dirname, 'reconcile', 'reconciler-process.js'), { env, execArgv });
-  child.on('message', (message: { maxRssMb: number }) => {
+  child.on('message', (message: { maxRssMb: number; cpuSeconds: number }) => {
     maxRssMb = Math.max(maxRssMb, message.maxRssMb);
+    cpuSeconds = message.cpuSeconds;
   });
   return child;
 }
@@ -96,10 +98,12 @@ const seconds = ({ started_at, finished_at }: ReconcileRun): number =>
 
 const first = await ended(await start());
 const falseAtFirst = (await open()).length;
+const cpuBefore = cpuSeconds;
 const planted = await plant(world, each);
 const second = await ended(await start());
 const { right, wrong } = score(await open(), planted);
 const rssMb = maxRssMb;
+const cpu = cpuSeconds - cpuBefore;
 
 const third = await start();
 await eventually(async () => {
@@ -124,6 +128,7 @@ const results: BenchResult[] = [
     note: `${right} of ${planted.size * each} found, ${wrong} false, ${second.calls} calls`,
   },
   { what: `${what}: memory of its process`, unit: 'MB', ours: rssMb, goal: '< 300' },
+  { what: `${what}: processor time of its process`, unit: 's', ours: cpu, note: 'the time above includes its CRM, and whatever else ran' },
   {
     what: `${what}: calls after a kill half-way`,
     unit: 'calls',
