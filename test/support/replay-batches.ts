@@ -98,11 +98,14 @@ export async function deadLeads(
     post,
   );
   await inWaves(ids, (id) =>
-    eventually(async () => {
-      const { items } = await client.done<{ items: { destination: string }[] }>('viewer', `/v1/dead-letters/${id}`);
-      if (!items.some(({ destination }) => destination === 'sandbox-crm')) throw new Error('no dead letter yet');
-      // They become dead one after the other, on two cores at fifty a second.
-    }, 120_000 + count * 20),
+    eventually(
+      async () => {
+        const { items } = await client.done<{ items: { destination: string }[] }>('viewer', `/v1/dead-letters/${id}`);
+        if (!items.some(({ destination }) => destination === 'sandbox-crm')) throw new Error('no dead letter yet');
+        // They become dead one after the other, on two cores at fifty a second.
+      },
+      120_000 + count * 20,
+    ),
   );
   await open.sandbox.clearRules();
   return ids;

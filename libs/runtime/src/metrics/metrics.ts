@@ -46,7 +46,11 @@ export const metrics = {
   outboxParked: gauge('leads_outbox_parked', 'Outbox rows that Kafka will never take; each needs a person.'),
   relayPublish: histogram('leads_relay_publish_seconds', 'Duration of one publish request.', { buckets: callSeconds }),
   relayPublished: counter('leads_relay_published_total', 'Outbox rows published.', ['topic']),
-  relayRefusals: counter('leads_relay_refusals_total', 'Requests to publish, or about the partitions to publish to, that were refused or failed.', ['topic', 'reason']),
+  relayRefusals: counter(
+    'leads_relay_refusals_total',
+    'Requests to publish, or about the partitions to publish to, that were refused or failed.',
+    ['topic', 'reason'],
+  ),
   relayStopped: gauge('leads_relay_stopped', '1 while publishing to the topic is stopped because Kafka refuses or does not answer.', [
     'topic',
   ]),
