@@ -58,6 +58,11 @@ describe('comparing an operation with its record', () => {
     ],
     ['compares no fields where only presence is known', { presenceOnly: true, records: [record({ fields: {} })] }, []],
     ['finds a second record', { records: [record({ ref: 'R-2' }), record()] }, ['duplicate']],
+    [
+      'names no record as its own duplicate, nor one twice',
+      { records: [record(), record({ ref: 'R-2' }), record(), record({ ref: 'R-2' })] },
+      ['duplicate'],
+    ],
     ['finds a status that nothing leads to', { records: [record({ status: 'lost' })] }, ['content_conflict/status'], { transitions }],
     ['takes any number of steps', { records: [record({ status: 'won' })] }, [], { transitions }],
     [

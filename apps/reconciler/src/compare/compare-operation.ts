@@ -67,14 +67,13 @@ function comparedUnsent({ item, operation, records }: Sides): Compared {
 }
 
 function duplicates({ item, operation, records }: Sides, ours: FoundRecord): Finding[] {
-  return records
-    .filter((record) => record !== ours)
-    .map((record) => ({
-      ...about(item, operation),
-      class: 'duplicate' as const,
-      ref: record.ref,
-      evidence: { of: ours.ref, ...(record.createdAt !== undefined && { created_at: record.createdAt }) },
-    }));
+  const others = new Map(records.filter(({ ref }) => ref !== ours.ref).map((record) => [record.ref, record]));
+  return [...others.values()].map((record) => ({
+    ...about(item, operation),
+    class: 'duplicate' as const,
+    ref: record.ref,
+    evidence: { of: ours.ref, ...(record.createdAt !== undefined && { created_at: record.createdAt }) },
+  }));
 }
 
 function contentOf(sides: Sides, ours: FoundRecord, rules: Rules): Finding[] {

@@ -96,9 +96,11 @@ async function withReferences(
   const byRef = answer.presenceOnly
     ? new Map()
     : await reader.byRefs(kind, [...new Set(lost.map(({ operation }) => operation.ref as string))]);
-  return pairs.map(({ lead, operation }) => {
+  return pairs.map((pair) => {
+    const { lead, operation } = pair;
     const records = recordsOf(lead);
-    const named = operation.ref === undefined ? undefined : (byRef.get(operation.ref) as FoundRecord | undefined);
+    // Another lead's lost key may have brought the same record: where our own key leads to it, that is no second one.
+    const named = lost.includes(pair) ? (byRef.get(operation.ref as string) as FoundRecord | undefined) : undefined;
     const key = kind === 'contact' ? (operation.ref ?? lead.item.event_id) : lead.item.event_id;
     return {
       lead,
