@@ -65,12 +65,10 @@ export function placeOf({ owner, intake, held }: DeliveryFacts): Place {
   return { kind: 'missing' };
 }
 
-/** Adds up the places of all accepted deliveries, and what was received. Pure. */
-export function compareBalance(at: string, deliveries: readonly DeliveryFacts[], received: readonly ReceivedDay[]): Balance {
-  const balance: Balance = {
-    balanced: true,
-    at,
-    accepted: deliveries.length,
+/** Adds up the places of all accepted deliveries, and what was received. Keeps the names of those alone that a person has to look for. */
+export class BalanceSum {
+  private readonly sum: Omit<Balance, 'at' | 'balanced' | 'received'> = {
+    accepted: 0,
     found: {},
     outbox: 0,
     parked: 0,
@@ -78,23 +76,31 @@ export function compareBalance(at: string, deliveries: readonly DeliveryFacts[],
     unclaimed_held: 0,
     missing: [],
     incomplete: [],
-    received: sumReceived(received),
   };
-  for (const delivery of deliveries) count(balance, delivery, placeOf(delivery));
-  balance.balanced = [balance.missing, balance.incomplete, balance.received.differences].every((list) => list.length === 0);
-  return balance;
-}
 
-function count(balance: Balance, { event_id, destination }: DeliveryFacts, place: Place): void {
-  switch (place.kind) {
-    case 'found':
-      balance.found[place.state] = (balance.found[place.state] ?? 0) + 1;
-      return;
-    case 'missing':
-    case 'incomplete':
-      balance[place.kind].push({ event_id, destination });
-      return;
-    default:
-      balance[place.kind] += 1;
+  add(deliveries: readonly DeliveryFacts[]): void {
+    for (const delivery of deliveries) this.count(delivery, placeOf(delivery));
+  }
+
+  balance(at: string, days: readonly ReceivedDay[]): Balance {
+    const received = sumReceived(days);
+    const balanced = [this.sum.missing, this.sum.incomplete, received.differences].every((list) => list.length === 0);
+    return { balanced, at, ...this.sum, received };
+  }
+
+  private count({ event_id, destination }: DeliveryId, place: Place): void {
+    const { sum } = this;
+    sum.accepted += 1;
+    switch (place.kind) {
+      case 'found':
+        sum.found[place.state] = (sum.found[place.state] ?? 0) + 1;
+        return;
+      case 'missing':
+      case 'incomplete':
+        sum[place.kind].push({ event_id, destination });
+        return;
+      default:
+        sum[place.kind] += 1;
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveryStateItem } from '../states-route.js';
 import type { AcceptedItem, AcceptedPage, BalanceSources } from './balance-sources.js';
-import { type Balance, compareBalance, type DeliveryFacts, placeOf } from './compare.js';
+import { type Balance, BalanceSum, type DeliveryFacts, placeOf } from './compare.js';
 import { daysOfBalance, type ReceivedDay } from './received.js';
 
 export interface BalanceOptions {
@@ -27,11 +27,11 @@ const maxItems = 500;
  * Throws InternalUnavailable where a service cannot be asked (there is no balance then), InternalRefused.
  */
 export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000, onFacts }: BalanceOptions = {}): Promise<Balance> {
-  const facts: DeliveryFacts[] = [];
+  const sum = new BalanceSum();
   const atWork = new Set<Promise<void>>();
   const look = (page: AcceptedPage): void => {
     const found = lookFor(sources, page.items, pauseMs).then((some) => {
-      facts.push(...some);
+      sum.add(some);
       onFacts?.(some);
     });
     const settled = found.finally(() => atWork.delete(settled));
@@ -48,7 +48,7 @@ export async function takeBalance(sources: BalanceSources, { pauseMs = 1_000, on
     look(page);
   }
   await Promise.all(atWork);
-  return compareBalance(to, facts, await received(sources, to));
+  return sum.balance(to, await received(sources, to));
 }
 
 async function received(sources: BalanceSources, to: string): Promise<ReceivedDay[]> {
