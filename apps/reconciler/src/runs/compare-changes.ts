@@ -1,9 +1,9 @@
-import type { WindowItem } from '#delivery';
 import type { FoundRecord } from '#destinations';
 import type { Finding } from '../compare/finding.js';
 import type { DestinationReader } from '../destinations/destination-reader.js';
+import { databaseNowMs } from './run-row.js';
 import type { RunTools } from './tools.js';
-import { reachedBy, type WaitingPeople } from './waiting-people.js';
+import { reachedBy, type WaitingLead, type WaitingPeople } from './waiting-people.js';
 
 export interface ChangesOptions {
   tools: RunTools;
@@ -18,14 +18,26 @@ export interface ChangesOptions {
 /** The form of our event ids (UUID, version 7). */
 const ourId = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
+/**
+ * Intake and crm-writer know a lead for 40 days; of what is older nobody can say that it was never accepted. A day less, so that no purge comes
+ * between.
+ */
+const knownForMs = 39 * 86_400_000;
+
+/** When an id of ours was made: its first 48 bits, in milliseconds. */
+const madeAtMs = (id: string): number => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+
 /** Looks at a page of what changed there for what is not ours, and should be or may be. */
 export async function compareChanges(options: ChangesOptions, records: readonly FoundRecord[]): Promise<Finding[]> {
   return [...(await orphans(options, records)), ...(await twins(options, records))];
 }
 
-/** Records under an id like ours that was never accepted. */
+/** Records under an id like ours that was never accepted; an old one may be of a lead that is not kept any more. */
 async function orphans({ tools, destination, kind, window }: ChangesOptions, records: readonly FoundRecord[]): Promise<Finding[]> {
-  const named = records.filter((record): record is FoundRecord & { key: string } => record.key !== undefined && ourId.test(record.key));
+  const like = records.filter((record): record is FoundRecord & { key: string } => record.key !== undefined && ourId.test(record.key));
+  if (like.length === 0) return [];
+  const knownFromMs = (await databaseNowMs(tools.db)) - knownForMs;
+  const named = like.filter(({ key }) => madeAtMs(key) > knownFromMs);
   const eventIds = [...new Set(named.map(({ key }) => key.toLowerCase()))];
   if (eventIds.length === 0) return [];
   const asked = { from: window.from.toISOString(), to: window.to.toISOString(), destination, event_ids: eventIds };
@@ -60,7 +72,7 @@ async function twins({ tools, reader, kind, window, waiting }: ChangesOptions, r
   return findings;
 }
 
-function twin(record: FoundRecord, lead: WindowItem, { kind, window }: Pick<ChangesOptions, 'kind' | 'window'>): Finding {
+function twin(record: FoundRecord, lead: WaitingLead, { kind, window }: Pick<ChangesOptions, 'kind' | 'window'>): Finding {
   return {
     class: 'possible_manual_twin',
     kind,
