@@ -16,9 +16,13 @@ WHERE discrepancy_id = $1 AND state = ANY ($8::text[]) RETURNING state`;
 
 const stateSql = 'SELECT state FROM discrepancy WHERE discrepancy_id = $1';
 
+/** Every row that is asked for, locked in the order in which a comparison locks them: two that wait for each other would both have to begin anew. */
+const lockSql = 'SELECT FROM discrepancy WHERE discrepancy_id = ANY ($1::uuid[]) ORDER BY identity FOR UPDATE';
+
 /** Says what became of discrepancies: who decided, and how the repair ended. All or none of them, unless a state does not allow it. */
 export function settleDiscrepancies(db: Database, { items }: SettleRequest): Promise<SettleAnswer> {
   return db.transaction(async (tx) => {
+    await tx.sql('reconciler.settle_lock', lockSql, [items.map(({ discrepancy_id }) => discrepancy_id)]);
     const answer: SettleAnswer['items'] = [];
     for (const { discrepancy_id, state, by, approver, item_id, result, reason } of items) {
       const values = [discrepancy_id, state, by, approver ?? null, item_id ?? null, result ?? null, reason ?? null, mayFollow[state]];

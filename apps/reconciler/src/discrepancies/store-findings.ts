@@ -16,7 +16,7 @@ interface KnownRow {
   last_run_id: string;
 }
 
-const knownSql = 'SELECT identity, state, last_run_id FROM discrepancy WHERE identity = ANY ($1::text[]) FOR UPDATE';
+const knownSql = 'SELECT identity, state, last_run_id FROM discrepancy WHERE identity = ANY ($1::text[]) ORDER BY identity FOR UPDATE';
 
 /**
  * A discrepancy that is found again is the same one. What somebody accepted stays accepted, what is being repaired stays that; one that was

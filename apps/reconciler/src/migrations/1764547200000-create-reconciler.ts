@@ -43,6 +43,7 @@ CREATE TABLE look (
   missed_at timestamptz NOT NULL,
   PRIMARY KEY (destination, kind, event_id)
 );
+CREATE INDEX look_age ON look (missed_at);
 CREATE TABLE seen (
   destination text NOT NULL,
   kind text NOT NULL,
@@ -54,6 +55,7 @@ CREATE TABLE seen (
   seen_at timestamptz NOT NULL,
   PRIMARY KEY (destination, kind, key)
 );
+CREATE INDEX seen_age ON seen (seen_at);
 CREATE TABLE discrepancy (
   discrepancy_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   identity text COLLATE "C" NOT NULL UNIQUE,
@@ -87,6 +89,7 @@ CREATE TABLE discrepancy (
 CREATE INDEX discrepancy_event ON discrepancy (event_id);
 CREATE INDEX discrepancy_oldest ON discrepancy (first_seen_at, discrepancy_id);
 CREATE INDEX discrepancy_open ON discrepancy (destination, at) WHERE state IN ('open', 'repairing', 'repair_failed');
+CREATE INDEX discrepancy_lead ON discrepancy (destination, event_id) WHERE state IN ('open', 'repairing', 'repair_failed', 'repaired');
 CREATE INDEX discrepancy_run ON discrepancy (last_run_id);
 CREATE TABLE balance_day (
   day date NOT NULL,

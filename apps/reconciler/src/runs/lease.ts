@@ -9,15 +9,22 @@ export interface Holder {
   leaseMs: number;
 }
 
-/** One run of a destination at a time: two would ask it twice as often as is allowed. */
+const isFree = (run: string): string =>
+  `${run}.state IN ('waiting', 'running') AND (${run}.lease_until IS NULL OR ${run}.lease_until < clock_now())`;
+
+/**
+ * One run of a destination at a time: two would ask it twice as often as is allowed. That it is free is asked again of the row as it is once it
+ * is locked: somebody may have stopped it meanwhile.
+ */
 const takeSql = `
-UPDATE run SET state = 'running', lease_owner = $1, lease_until = clock_now() + $2::float8 * interval '1 millisecond', takes = takes + 1,
+UPDATE run AS u SET state = 'running', lease_owner = $1, lease_until = clock_now() + $2::float8 * interval '1 millisecond', takes = takes + 1,
   started_at = coalesce(started_at, clock_now()), reason = NULL
 WHERE run_id IN (
   SELECT DISTINCT ON (r.destination) r.run_id FROM run r
-  WHERE r.state IN ('waiting', 'running') AND (r.lease_until IS NULL OR r.lease_until < clock_now())
+  WHERE ${isFree('r')}
     AND NOT EXISTS (SELECT FROM run o WHERE o.destination = r.destination AND o.state = 'running' AND o.lease_until >= clock_now())
   ORDER BY r.destination, r.state = 'waiting', r.created_at)
+  AND ${isFree('u')}
 RETURNING ${runColumns}`;
 
 /** Two processes that look at once must not take two runs of a destination. */

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DiscrepancyClass } from '#delivery';
-import { DatabaseUnavailable, type DestinationConfig, InternalUnavailable, type Logger, metrics, type Tx } from '#runtime';
+import { type DestinationConfig, InternalUnavailable, type Logger, metrics, type Tx } from '#runtime';
 import { DestinationReader, DestinationUnreadable } from '../destinations/destination-reader.js';
 import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/store-findings.js';
 import { compareChanges } from './compare-changes.js';
 import { comparePage, type PageResult } from './compare-page.js';
 import { end, giveBack, type Holder, placeOf, renew, step } from './lease.js';
+import { isPassing, leavesNothing } from './passing.js';
 import { saveLooks, saveSeen } from './remembered.js';
 import type { RunCounts, RunCursor, RunRow } from './run-row.js';
 import type { RunTools } from './tools.js';
@@ -122,7 +123,7 @@ export class Run {
         return moved ?? (await page());
       } catch (error) {
         if (!isPassing(error)) throw error;
-        isCertain &&= error instanceof InternalUnavailable;
+        isCertain &&= leavesNothing(error);
         this.waitsFor = error instanceof InternalUnavailable ? 'another service does not answer' : 'the database does not answer';
         await delay(againMs, undefined, { signal: this.stopping.signal });
         this.waitsFor = undefined;
@@ -230,8 +231,4 @@ export class Run {
       await delay(busyMs, undefined, { signal: this.stopping.signal });
     }
   }
-}
-
-function isPassing(error: unknown): boolean {
-  return error instanceof InternalUnavailable || error instanceof DatabaseUnavailable;
 }

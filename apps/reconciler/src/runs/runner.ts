@@ -53,8 +53,9 @@ export class Runner {
     }
     for (const row of await db.transaction((tx) => takeRuns(tx, leaseMs))) await this.begin(row);
     if (performance.now() < this.purgeAt) return;
-    await purgeOld(db);
+    // First, so that one that fails is not tried again with every look.
     this.purgeAt = performance.now() + purgeEveryMs;
+    await purgeOld(db);
   }
 
   private async begin(row: RunRow): Promise<void> {
