@@ -71,7 +71,17 @@ describe.each(upgrades)('the database of $service', ({ service, migrations, firs
 
   it('has a few rows in each table before it is upgraded', async () => {
     const { rows } = await old.client.query<{ tablename: string }>('select tablename from pg_tables where schemaname = $1', [schema]);
-    const added = ['migration', 'told', 'destination_pause', 'pending_revision', 'destination_state', 'contact_state', 'call_time'];
+    const added = [
+      'migration',
+      'told',
+      'destination_pause',
+      'pending_revision',
+      'destination_state',
+      'contact_state',
+      'call_time',
+      'received',
+      'replay_item',
+    ];
     expect(
       rows
         .map(({ tablename }) => tablename)

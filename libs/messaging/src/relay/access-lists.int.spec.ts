@@ -78,8 +78,8 @@ async function refusals(topic: string): Promise<string[]> {
 
 it.each([
   ['written', topicNames.unwritable, allow(topicNames.unwritable, 'READ'), ['TOPIC_AUTHORIZATION_FAILED']],
-  // The number of its partitions cannot be asked, so no request to write is made.
-  ['seen', topicNames.unseen, allow(topicNames.unseen, 'READ', 'User:somebody-else'), []],
+  // Already the question about its partitions is refused, so no request to write is made.
+  ['seen', topicNames.unseen, allow(topicNames.unseen, 'READ', 'User:somebody-else'), ['UNKNOWN_TOPIC_OR_PARTITION']],
 ])(
   'case 4: dead letters whose topic may not be %s wait with an alarm, alone, and are published once it may',
   async (_what, dlq, list, reasons) => {
