@@ -55,8 +55,8 @@ const personColumns: readonly Column<PersonRow>[] = [
   ['fields', 'jsonb', ({ fields }) => fields],
 ];
 const personSql = `
-INSERT INTO contact_state AS c (person_key, destination, contact_ref, fields, updated_at)
-SELECT person_key, 'crm', contact_ref, fields, clock_now() - ${deliveredAgo} FROM ${unnestColumns('i', personColumns)}
+INSERT INTO contact_state AS c (person_key, destination, contact_ref, fields, updated_at, written_at)
+SELECT person_key, 'crm', contact_ref, fields, clock_now() - ${deliveredAgo}, clock_now() - ${deliveredAgo} FROM ${unnestColumns('i', personColumns)}
 ON CONFLICT (person_key, destination) DO UPDATE SET fields = excluded.fields`;
 
 /** Writes these leads into crm-writer's tables as if they had been delivered an hour ago. */

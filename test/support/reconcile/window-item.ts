@@ -32,6 +32,7 @@ export function windowItem(more: Partial<WindowItem> = {}): WindowItem {
     event: '',
     operations: [windowOperation()],
     newer_fields: [],
+    contact_held: false,
     ...more,
   };
 }

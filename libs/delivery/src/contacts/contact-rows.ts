@@ -98,12 +98,14 @@ function toOwner({ operation_key: operationKey, state, delivery_state: deliveryS
 
 /** What an owner that succeeded left: its reference, and its fields among those written. */
 const succeeded = `(SELECT o.destination_ref FROM operation o WHERE o.operation_key = c.owner_key AND o.state = 'succeeded')`;
+/** When the record was written last: by an owner that succeeded, else as it was. */
+export const writtenAt = `greatest(c.written_at, (SELECT o.updated_at FROM operation o WHERE o.operation_key = c.owner_key AND o.state = 'succeeded'))`;
 const hasSucceeded = `EXISTS (SELECT FROM operation o WHERE o.operation_key = c.owner_key AND o.state = 'succeeded')`;
 
 const takeOverSql = `
 UPDATE contact_state c
 SET contact_ref = coalesce(${succeeded}, c.contact_ref), fields = CASE WHEN ${hasSucceeded} THEN ${mergedFields} ELSE c.fields END,
-    owner_key = i.operation_key, owner_hold_id = i.hold_id, owner_fields = i.fields, updated_at = clock_now()
+    written_at = ${writtenAt}, owner_key = i.operation_key, owner_hold_id = i.hold_id, owner_fields = i.fields, updated_at = clock_now()
 FROM ${input} WHERE ${person}
 RETURNING c.person_key, c.destination, c.contact_ref, c.fields`;
 

@@ -6,6 +6,7 @@ import { outboxDdl } from '#messaging';
 import { createLogger, type Database, migrateService, newEventId, openDatabase } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { deliveryDatabaseSettings, deliveryDdl } from '../ddl.js';
+import { windowDdl } from '../reconcile/ddl.js';
 import { recoveryDdl } from '../recovery-ddl.js';
 import { contactBusy } from './busy.js';
 import { type Contacts, type ContactWrite, createContacts, type SettleOptions } from './contacts.js';
@@ -13,7 +14,7 @@ import { type TidyCursor, tidyBeginning, tidyContacts } from './tidy-rows.js';
 
 class CreateTables1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, recoveryDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, recoveryDdl, windowDdl, outboxDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}
@@ -149,6 +150,32 @@ describe('contacts', () => {
     await contacts.acquire(first);
     await recorded(first, state, { ref: 'not-proved' });
     expect(await other.acquire(second)).toEqual({ kind: 'ours', holdId: expect.any(String), ref: undefined, newer: [] });
+  });
+
+  it('knows when the record was written last: by a success alone, settled or found by the next or by the tidying', async () => {
+    const written = async () => (await rowOf())?.written_at;
+    const recordedAt = async ({ operationKey }: ContactWrite) => {
+      const rows = await db.sql<{ at: Date }>('spec.at', 'SELECT updated_at AS at FROM operation WHERE operation_key = $1', [operationKey]);
+      return rows[0]?.at;
+    };
+    const [first, second, third, fourth] = [await claimed(0), await claimed(50), await claimed(90), await claimed(95)];
+    await contacts.acquire(first);
+    expect(await written()).toBeNull();
+    await recorded(first, 'succeeded', { ref: 'c-1' });
+    await settled(first);
+    expect(await written()).toEqual(await recordedAt(first));
+    await contacts.acquire(second);
+    await recorded(second, 'dead');
+    await settled(second);
+    expect(await written()).toEqual(await recordedAt(first));
+    await contacts.acquire(third);
+    await recorded(third, 'succeeded');
+    await contacts.acquire(fourth);
+    expect(await written()).toEqual(await recordedAt(third));
+    await recorded(fourth, 'succeeded');
+    await db.sql('spec.old', `UPDATE contact_state SET updated_at = now() - interval '11 minutes'`, []);
+    await tidyContacts(db, { after: tidyBeginning, limit: 10 });
+    expect(await written()).toEqual(await recordedAt(fourth));
   });
 
   it.each(['uncertain', 'waiting', 'pending', 'held', 'in_flight'] as const)(

@@ -1,6 +1,6 @@
 import { headers } from '#contracts';
 import { type Column, columnValues, type Database, unnestColumns } from '#runtime';
-import { mergedFields } from './contact-rows.js';
+import { mergedFields, writtenAt } from './contact-rows.js';
 import type { SettledWrite } from './contacts.js';
 
 export interface Settling {
@@ -33,7 +33,7 @@ ended AS MATERIALIZED (
 ),
 freed AS (
   UPDATE contact_state c
-  SET owner_key = NULL, owner_hold_id = NULL, owner_fields = NULL, updated_at = now,
+  SET owner_key = NULL, owner_hold_id = NULL, owner_fields = NULL, updated_at = now, written_at = ${writtenAt},
     contact_ref = CASE WHEN i.gone AND NOT i.final THEN NULL ELSE coalesce(i.ref, c.contact_ref) END,
     fields = CASE WHEN i.succeeded THEN ${mergedFields} WHEN i.gone AND NOT i.final THEN '{}' ELSE c.fields END
   FROM ended i, clock

@@ -1,5 +1,5 @@
 import type { Database } from '#runtime';
-import { mergedFields } from './contact-rows.js';
+import { mergedFields, writtenAt } from './contact-rows.js';
 
 /** Where the last batch ended. */
 export interface TidyCursor {
@@ -26,7 +26,7 @@ seen AS MATERIALIZED (
 ),
 settled AS (
   UPDATE contact_state c
-  SET owner_key = NULL, owner_hold_id = NULL, owner_fields = NULL,
+  SET owner_key = NULL, owner_hold_id = NULL, owner_fields = NULL, written_at = ${writtenAt},
     contact_ref = CASE WHEN o.state = 'succeeded' THEN coalesce(o.destination_ref, c.contact_ref) ELSE c.contact_ref END,
     fields = CASE WHEN o.state = 'succeeded' THEN ${mergedFields} ELSE c.fields END
   FROM seen s JOIN operation o ON o.operation_key = s.owner_key, clock

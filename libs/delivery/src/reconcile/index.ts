@@ -33,7 +33,7 @@ export {
   stopRunRequest,
   type Urgency,
 } from './api.js';
-export { windowDdl, windowDdlDown } from './ddl.js';
+export { contactWrittenDdl, contactWrittenDdlDown, windowDdl, windowDdlDown } from './ddl.js';
 export type { LeadSource, LeadSourcesAnswer } from './lead-source.js';
 export {
   type WindowAnswer,

@@ -4,7 +4,7 @@ import type { DeliveryState, OperationState } from '#contracts';
 /** Deliveries of one page at most. */
 export const windowLimit = 500;
 
-/** Body of POST /internal/v1/deliveries:window. The window is over `submitted_at`: [from, to). */
+/** Body of POST /internal/v1/deliveries:window. The window, [from, to), is over `submitted_at` and over when the state last changed: either is enough. */
 export const windowRequest = z
   .object({
     /** Absent where events are named: every delivery of theirs. */
@@ -61,8 +61,10 @@ export interface WindowItem {
   operations: WindowOperation[];
   /** Fields of the person's record that a later submission has written: not this lead's to answer for. */
   newer_fields: string[];
-  /** When a lead of ours last wrote the person's record. */
+  /** When the last success of ours that wrote the person's record was recorded, of this lead or another; absent where nobody knows. */
   contact_written_at?: string;
+  /** A lead of the person may be writing the record at this moment. */
+  contact_held: boolean;
   /** The approved item that was applied last. */
   repair_item?: string;
 }

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { operationKey } from '#contracts';
 import { createLogger } from '#runtime';
 import { insertDelivery, openSweepRig, type SweepRig } from '../../../../test/support/sweep-rig.js';
+import { lateAfter } from './ddl.js';
 import { windowRequest } from './window-request.js';
 import { windowRoute } from './window-route.js';
 
@@ -45,6 +46,38 @@ describe('the deliveries of a window', () => {
     expect((await read({ event_ids: [ids[3]] })).items).toMatchObject([{ event_id: ids[3], form: 'contact', organization: 'demo' }]);
   });
 
+  it('lie in the window in which they were submitted, and in that in which they ended', async () => {
+    const moved = async (submitted: string, ended: string): Promise<string> => {
+      const id = await insertDelivery(rig.db, { state: 'delivered' });
+      await rig.db.sql('rig.moved', 'UPDATE delivery SET submitted_at = $2, updated_at = $3 WHERE event_id = $1', [
+        id,
+        new Date(submitted),
+        new Date(ended),
+      ]);
+      return id;
+    };
+    const replayed = await moved('2026-04-01T00:00:00Z', '2026-05-02T10:00:00Z');
+    await moved('2026-04-02T00:00:00Z', '2026-05-01T23:59:00Z');
+    const slow = await moved('2026-05-01T23:58:59Z', '2026-05-02T00:00:00Z');
+    const quick = await moved('2026-05-01T23:59:30Z', '2026-05-02T00:00:10Z');
+    await moved('2026-05-01T23:59:40Z', '2026-05-01T23:59:59.999Z');
+    const within = await moved('2026-05-02T12:00:00Z', '2026-05-02T12:00:01Z');
+    const open = await moved('2026-05-02T13:00:00Z', '2026-05-04T00:00:00Z');
+    await moved('2026-05-03T00:00:00Z', '2026-05-03T00:00:01Z');
+    await moved('2026-04-03T00:00:00Z', '2026-05-03T00:00:00Z');
+    const day = { from: '2026-05-02T00:00:00Z', to: '2026-05-03T00:00:00Z' };
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const { items, next } = await read({ ...day, limit: 2, after });
+      seen.push(...items.map(({ event_id }) => event_id));
+      // It ends again after the window while pages are read: whatever comes later stays where it is.
+      if (after === undefined) await moved('2026-05-01T12:00:00Z', new Date().toISOString());
+      after = next;
+    } while (after !== undefined);
+    expect(seen).toEqual([replayed, slow, quick, within, open]);
+  });
+
   it('say what stands behind each operation, of any generation', async () => {
     const operations = [
       { kind: 'contact', state: 'succeeded' as const, ref: 'C-1' },
@@ -79,21 +112,29 @@ describe('the deliveries of a window', () => {
       `INSERT INTO contact_state (person_key, destination, fields, updated_at) VALUES ('person', 'rig', $1, clock_now())`,
       [JSON.stringify(fields)],
     );
-    expect((await read()).items).toMatchObject([
-      { event_id: id, person_key: 'person', newer_fields: ['phone'], contact_written_at: expect.any(String) },
-    ]);
+    const [unwritten] = (await read()).items;
+    expect(unwritten).toMatchObject({ event_id: id, person_key: 'person', newer_fields: ['phone'], contact_held: false });
+    expect(unwritten?.contact_written_at).toBeUndefined();
+    await rig.db.sql('rig.written', `UPDATE contact_state SET written_at = '2026-05-01T10:00:00.1239Z', owner_key = 'another'`, []);
+    expect((await read()).items).toMatchObject([{ contact_written_at: '2026-05-01T10:00:00.123Z', contact_held: true }]);
     await rig.db.sql('rig.forget', 'DELETE FROM contact_state', []);
   });
 
   it('are read by an index, however many others there are', async () => {
     await insertDelivery(rig.db, { state: 'delivered' });
-    const plan = await rig.db.sql<{ 'QUERY PLAN': string }>(
-      'rig.plan',
-      `EXPLAIN SELECT * FROM delivery WHERE destination = 'rig' AND submitted_at >= '2020-01-01' AND submitted_at < '2100-01-01'
-         AND (submitted_at, event_id) > ('2020-01-01', '00000000-0000-0000-0000-000000000000') ORDER BY submitted_at, event_id LIMIT 200`,
-      [],
-    );
-    expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toContain('delivery_submitted');
+    const conditions = {
+      delivery_submitted: `submitted_at >= '2020-01-01' AND submitted_at < '2100-01-01'`,
+      delivery_late: `submitted_at < '2020-01-01' AND updated_at >= '2020-01-01' AND updated_at - submitted_at > ${lateAfter}`,
+    };
+    for (const [index, condition] of Object.entries(conditions)) {
+      const plan = await rig.db.sql<{ 'QUERY PLAN': string }>(
+        `rig.plan_${index}`,
+        `EXPLAIN SELECT * FROM delivery WHERE destination = 'rig' AND ${condition}
+           AND (submitted_at, event_id) > ('2010-01-01', '00000000-0000-0000-0000-000000000000') ORDER BY submitted_at, event_id LIMIT 200`,
+        [],
+      );
+      expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toContain(index);
+    }
   });
 
   it('are asked for by destination or by event', () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { DeliveryState, LeadAccepted, LeadResolved } from '#contracts';
 import type { Logger, Sql } from '#runtime';
 import { newerFields, rankOf } from '../contacts/rank.js';
+import { lateAfter } from './ddl.js';
 import type { WindowAnswer, WindowItem, WindowOperation, windowRequest } from './window-request.js';
 
 /** What an event says of its lead. */
@@ -32,7 +33,8 @@ interface WindowRow {
   event: Buffer;
   operations: OperationRow[] | null;
   contact_fields: Record<string, string> | null;
-  contact_written_at: Date | null;
+  contact_written_at: string | null;
+  contact_held: boolean | null;
   replay_item: string | null;
 }
 
@@ -56,15 +58,29 @@ const operations = `(
 
 const columns = `d.event_id, d.destination, d.lead_ref, d.test, d.state, d.submitted_at, d.updated_at, d.generation, d.record_key, d.event,
   (extract(epoch FROM d.submitted_at) * 1000000)::bigint::text AS submitted_us, d.replay_item, ${operations} AS operations,
-  c.fields AS contact_fields, c.updated_at AS contact_written_at`;
+  c.fields AS contact_fields, ${iso('c.written_at')} AS contact_written_at, c.owner_key IS NOT NULL AS contact_held`;
 const joined = `LEFT JOIN contact_state c ON c.destination = d.destination AND c.person_key = convert_from(d.record_key, 'UTF8')`;
 
+/** The parameters of a page: destination, from, to, state, place, place's event, limit. */
+const nextPage = `destination = $1 AND ($4::text IS NULL OR state = $4)
+    AND (submitted_at, event_id) > (to_timestamp(0) + $5::bigint * interval '1 microsecond', $6::uuid)`;
+const oldestFirst = 'ORDER BY submitted_at, event_id LIMIT $7';
+
+/**
+ * In a window lies what was submitted in it, and what ended in it, however early it was submitted. What ended within a minute is found among what
+ * was submitted a minute before the window; the few that took longer have an index of their own. A window that is over gains nothing any more.
+ */
 const windowSql = `
 WITH page AS MATERIALIZED (
-  SELECT * FROM delivery
-  WHERE destination = $1 AND submitted_at >= $2 AND submitted_at < $3 AND ($4::text IS NULL OR state = $4)
-    AND (submitted_at, event_id) > (to_timestamp(0) + $5::bigint * interval '1 microsecond', $6::uuid)
-  ORDER BY submitted_at, event_id LIMIT $7
+  SELECT * FROM (
+    (SELECT * FROM delivery WHERE ${nextPage} AND submitted_at < $2::timestamptz - ${lateAfter}
+        AND updated_at - submitted_at > ${lateAfter} AND updated_at >= $2 AND updated_at < $3
+      ${oldestFirst})
+    UNION ALL
+    (SELECT * FROM delivery WHERE ${nextPage} AND submitted_at >= $2::timestamptz - ${lateAfter} AND submitted_at < $3
+        AND (submitted_at >= $2 OR updated_at >= $2 AND updated_at < $3)
+      ${oldestFirst})
+  ) AS both_parts ${oldestFirst}
 )
 SELECT ${columns} FROM page d ${joined} ORDER BY d.submitted_at, d.event_id`;
 
@@ -79,8 +95,8 @@ const beginning: z.infer<typeof cursor> = ['0', '00000000-0000-0000-0000-0000000
 type Asked = z.output<typeof windowRequest>;
 
 /**
- * Handler of POST /internal/v1/deliveries:window: the deliveries of a destination submitted in a window, or those of some events, with what
- * a comparison needs. A page may hold fewer than `limit` although more follow: only `next` says so. A cursor that is none of ours begins anew.
+ * Handler of POST /internal/v1/deliveries:window: the deliveries of a destination that were submitted in a window or whose state changed
+ * last in it, or those of some events, with what a comparison needs. A page may hold fewer than `limit` although more follow: only `next` says so. A cursor that is none of ours begins anew.
  */
 export function windowRoute(options: WindowOptions): (body: Asked) => Promise<WindowAnswer> {
   return async (asked) => {
@@ -141,7 +157,8 @@ async function toItem({ decode, logger }: WindowOptions, row: WindowRow): Promis
     event: row.event.toString('base64'),
     operations: (row.operations ?? []).map(toOperation),
     newer_fields: newerFields(Object.keys(fields), fields, rank),
-    contact_written_at: row.contact_written_at?.toISOString(),
+    contact_written_at: row.contact_written_at ?? undefined,
+    contact_held: row.contact_held ?? false,
     repair_item: row.replay_item ?? undefined,
   };
 }
