@@ -61,6 +61,8 @@ export interface FoundRecord {
   changedAt?: string;
   /** `other`: somebody else than our credentials wrote last; absent where the destination does not say. */
   changedBy?: 'us' | 'other';
+  /** The same of single fields, where the destination tells it apart. */
+  fieldsChangedBy?: Readonly<Record<string, 'us' | 'other' | 'unknown'>>;
   /** References of what it hangs on, such as `{ contact, owner }`; a name without a value is known to be empty. */
   links?: Record<string, string | undefined>;
   fields: Record<string, unknown>;

@@ -9,13 +9,19 @@ export interface FieldsAsked {
   newer: readonly string[];
 }
 
-/** Names of the fields that differ and count, by whose value is right. Values are looked at here and go nowhere else. Pure. */
-export function differingFields({ expected, found, truth, newer }: FieldsAsked): { name: string; truth: 'ours' | 'newest' }[] {
+export interface DifferingField {
+  name: string;
+  /** Whose value is right. */
+  truth: FieldTruth;
+}
+
+/** Names of the fields that differ, but for what a later submission wrote. Values are looked at here and go nowhere else. Pure. */
+export function differingFields({ expected, found, truth, newer }: FieldsAsked): DifferingField[] {
   const theirs = new Map(leaves(found));
   return leaves(expected).flatMap(([name, value]) => {
     const top = name.split('.', 1)[0] as string;
     const right = truth[name] ?? truth[top] ?? 'ours';
-    if (right === 'theirs' || newer.includes(name) || newer.includes(top)) return [];
+    if (newer.includes(name) || newer.includes(top)) return [];
     return same(value, theirs.get(name)) ? [] : [{ name, truth: right }];
   });
 }

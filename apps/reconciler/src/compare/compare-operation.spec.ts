@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { WindowItem } from '#delivery';
 import type { FoundRecord } from '#destinations';
 import { windowItem, windowOperation } from '../../../../test/support/reconcile/window-item.js';
 import { compareOperation, type Seen, type Sides } from './compare-operation.js';
@@ -22,9 +23,9 @@ const sides = (more: Partial<Sides> = {}): Sides => {
 const namesOf = (more: Partial<Sides>, changed: Partial<Rules> = {}) =>
   compareOperation(sides(more), { ...rules, ...changed }).findings.map(({ class: name, aspect }) => (aspect ? `${name}/${aspect}` : name));
 const differing = { message: 'Other' };
+const transitions = { new: ['contacted'], contacted: ['won'], won: [] };
 
 describe('comparing an operation with its record', () => {
-  const transitions = { new: ['contacted'], contacted: ['won'], won: [] };
   it.each<[string, Partial<Sides>, string[], Partial<Rules>?]>([
     ['finds nothing where all is as it was written', {}, []],
     ['finds our lost write', { records: [record({ fields: differing, changedBy: 'us' })] }, ['content_conflict/value']],
@@ -143,7 +144,92 @@ describe('comparing an operation with its record', () => {
     const found = record({ fields: { phone: '2', name: 'Bob' }, changedAt: '2026-05-01T10:30:00Z' });
     const [finding, ...others] = compareOperation(sides({ item, operation, expected, records: [found] }), rules).findings;
     expect(others).toEqual([]);
-    expect(finding).toMatchObject({ aspect: 'value', fields: ['name'], repair: 'update' });
+    expect(finding).toMatchObject({ aspect: 'value', fields: ['name'] });
+  });
+
+  it.each<[string, Partial<WindowItem>, Partial<FoundRecord>, 'update' | undefined]>([
+    ['where this lead wrote the person last', { contact_written_at: '2026-05-01T10:00:00.000Z' }, { changedBy: 'us' }, 'update'],
+    [
+      'not where a later lead has, behind which a change of a person is hidden',
+      { contact_written_at: '2026-05-01T10:05:00.000Z' },
+      { changedBy: 'us' },
+      undefined,
+    ],
+    ['not where nobody knows who wrote the person last', {}, { changedBy: 'us' }, undefined],
+    [
+      'where the record was changed long before our write',
+      { contact_written_at: '2026-05-01T10:00:00.000Z' },
+      { changedAt: '2026-05-01T09:58:58Z' },
+      'update',
+    ],
+    [
+      'not where it was changed about when we wrote',
+      { contact_written_at: '2026-05-01T10:00:00.000Z' },
+      { changedAt: '2026-05-01T09:59:01Z' },
+      undefined,
+    ],
+    [
+      'not where it was changed within the difference of the clocks',
+      { contact_written_at: '2026-05-01T10:00:00.000Z' },
+      { changedAt: '2026-05-01T10:00:00.900Z' },
+      undefined,
+    ],
+    ['not where the time of the change is none', { contact_written_at: '2026-05-01T10:00:00.000Z' }, { changedAt: 'yesterday' }, undefined],
+  ])('proposes to write a person again %s', (_case, of, found, repair) => {
+    const operation = windowOperation({ kind: 'contact' });
+    const item = windowItem({ operations: [operation], ...of });
+    const [finding] = compareOperation(sides({ item, operation, records: [record({ fields: differing, ...found })] }), rules).findings;
+    expect(finding).toMatchObject({ aspect: 'value', fields: ['message'] });
+    expect(finding?.repair).toBe(repair);
+  });
+
+  it('does not take for the time of a write when a lookup found the record', () => {
+    const operation = windowOperation({ seen_there: true });
+    const found = record({ fields: differing, changedAt: '2026-05-01T08:00:00Z' });
+    const [finding] = compareOperation(sides({ operation, records: [found] }), rules).findings;
+    expect(finding?.aspect).toBe('value');
+    expect(finding?.repair).toBeUndefined();
+  });
+
+  it('goes by who changed each field where that is known, and writes nothing again beside what a person changed', () => {
+    const expected = { fields: { name: 'Ada', phone: '1', email: 'a' } };
+    const found = record({
+      fields: { name: 'Bob', phone: '2' },
+      changedBy: 'us',
+      fieldsChangedBy: { name: 'us', phone: 'other', email: 'unknown' },
+    });
+    const { findings } = compareOperation(sides({ expected, records: [found] }), rules);
+    expect(findings.map(({ aspect, fields, repair, evidence }) => [aspect, fields, repair, evidence.changed_by])).toEqual([
+      ['human_change', ['phone'], undefined, 'other'],
+      ['value', ['email', 'name'], undefined, 'us'],
+    ]);
+    const leave = { expected: { fields: { name: 'Ada', phone: '1' } }, records: [found] };
+    const [value] = compareOperation(sides(leave), { ...rules, fields: { phone: 'newest' } }).findings;
+    expect(value).toMatchObject({ aspect: 'value', fields: ['name'] });
+    expect(value?.repair).toBeUndefined();
+    const [beside] = compareOperation(sides({ ...leave, records: [record({ ...found, fieldsChangedBy: {} })] }), {
+      ...rules,
+      fields: { phone: 'theirs' },
+    }).findings;
+    expect(beside).toMatchObject({ aspect: 'value', fields: ['name'] });
+    expect(beside?.repair).toBeUndefined();
+  });
+
+  it.each<[string, Partial<Sides>]>([
+    ['its search may show what was there before our write', { readAtMs: Date.parse('2026-05-01T10:01:29.999Z') }],
+    ['a lead of the person may be writing', { item: windowItem({ contact_held: true }), operation: windowOperation({ kind: 'contact' }) }],
+  ])('says nothing of content, version and links while %s, and remembers nothing', (_case, more) => {
+    const found = record({ version: '1', status: 'lost', fields: differing, links: { contact: 'C-2', owner: undefined } });
+    const early = {
+      ...more,
+      expected: { fields: { message: 'Hello' }, links: { contact: 'C-1', owner: 'O-1' } },
+      records: [found],
+      seen: seenBefore({ version: '2' }),
+    };
+    expect(compareOperation(sides(early), { ...rules, transitions })).toEqual({ findings: [], absent: false, early: true });
+    const later = { ...early, item: windowItem(), readAtMs: Date.parse('2026-05-01T10:01:30Z') };
+    expect(compareOperation(sides(later), { ...rules, transitions })).toMatchObject({ early: false, seen: { ref: 'R-1' } });
+    expect(namesOf(later, { transitions })).toHaveLength(4);
   });
 
   it('never proposes to write over what somebody else wrote, and never tells a value', () => {

@@ -1,8 +1,9 @@
 import type { WindowItem, WindowOperation } from '#delivery';
 import type { ExpectedRecord, FoundRecord } from '#destinations';
-import { differingFields } from './compare-fields.js';
+import { type DifferingField, differingFields } from './compare-fields.js';
 import { mayBe } from './compare-status.js';
 import type { Finding } from './finding.js';
+import { changedByOthers, isLastWriter, isTooEarly, lastWriteMs } from './last-writer.js';
 import type { Rules } from './rules.js';
 
 /** What an earlier comparison saw under this key. */
@@ -35,26 +36,27 @@ export interface Compared {
   findings: Finding[];
   /** It should be there and is not; whether that counts is decided by {@link judgeAbsence}. */
   absent: boolean;
+  /** It was read too soon after our last write: nothing is said of its content, so that nothing that was found of it is over either. */
+  early?: boolean;
   /** What to remember of the record. */
   seen?: Seen;
 }
-
-/** Clocks of the destination and of ours differ: a change that much after our answer may still be ours. */
-const clockDifferenceMs = 1_000;
 
 /** Compares one operation with the destination's records of it. Pure; holds values for as long as it runs. */
 export function compareOperation(sides: Sides, rules: Rules): Compared {
   const { item, operation, records } = sides;
   if (operation.state !== 'succeeded') return comparedUnsent(sides);
   const ours = records.find(({ ref }) => ref === operation.ref) ?? records[0];
-  const findings = ours === undefined ? [] : [...duplicates(sides, ours), ...contentOf(sides, ours, rules), ...links(sides, ours)];
+  const early = isTooEarly(sides, rules);
+  const findings = ours === undefined ? [] : duplicates(sides, ours);
+  if (ours !== undefined && !early) findings.push(...contentOf(sides, ours, rules), ...links(sides, ours));
   if (!operation.with_evidence) findings.push(relationship(sides, 'succeeded_without_attempt', {}));
   if (item.state === 'delivered' && operation.ref === undefined) {
     findings.push(relationship(sides, 'delivered_without_reference', ours === undefined ? {} : { found_ref: ours.ref }));
   } else if (ours !== undefined && ours.ref !== operation.ref && item.state === 'delivered') {
     findings.push(relationship(sides, 'delivered_without_reference', { ref: operation.ref ?? '', found_ref: ours.ref }));
   }
-  return { findings, absent: ours === undefined, seen: ours && remembered(sides, ours, rules) };
+  return { findings, absent: ours === undefined, early, seen: ours && !early ? remembered(sides, ours, rules) : undefined };
 }
 
 /** A lead that was given up, or waits, is nevertheless there. A person's record may be there for another lead. */
@@ -87,7 +89,7 @@ function contentOf(sides: Sides, ours: FoundRecord, rules: Rules): Finding[] {
   if (expected !== undefined && !presenceOnly) {
     const newer = operation.kind === 'contact' ? item.newer_fields : [];
     const differing = differingFields({ expected: expected.fields, found: ours.fields, truth: rules.fields, newer });
-    findings.push(...valueFindings(base, differing, { ours, changed: changedByOthers(sides, ours) }));
+    findings.push(...valueFindings(base, differing, { sides, ours, rules }));
   }
   if (findings.length === 0 && isUnexplained(sides, ours, rules)) {
     const evidence = { version: ours.version ?? '', seen_version: seen?.version ?? '' };
@@ -111,34 +113,25 @@ type Base = Pick<Finding, 'class' | 'kind' | 'eventId' | 'ref' | 'atMs'>;
 
 function valueFindings(
   base: Base,
-  differing: ReturnType<typeof differingFields>,
-  { ours, changed }: { ours: FoundRecord; changed: boolean | undefined },
+  differing: readonly DifferingField[],
+  { sides, ours, rules }: { sides: Sides; ours: FoundRecord; rules: Rules },
 ): Finding[] {
-  // Whoever wrote last is right: there it is them.
-  const counted = changed ? differing.filter(({ truth }) => truth === 'ours') : differing;
-  if (counted.length === 0) return [];
-  const evidence = {
-    ...(ours.changedAt !== undefined && { changed_at: ours.changedAt }),
-    ...(ours.changedBy !== undefined && { changed_by: ours.changedBy }),
-    ...(ours.version !== undefined && { version: ours.version }),
-  };
-  const fields = counted.map(({ name }) => name).sort();
-  if (changed) return [{ ...base, aspect: 'human_change', fields, evidence }];
-  // Where nobody can say who changed it last, a person may have: nothing is proposed then.
-  return [{ ...base, aspect: 'value', fields, evidence, ...(changed === false && { repair: 'update' as const }) }];
-}
-
-/** True: somebody else wrote it after we did. Undefined: the destination does not tell. */
-function changedByOthers(sides: Sides, { changedBy, changedAt }: FoundRecord): boolean | undefined {
-  if (changedBy !== undefined) return changedBy === 'other';
-  if (changedAt === undefined) return undefined;
-  return Date.parse(changedAt) > lastWriteMs(sides) + clockDifferenceMs;
-}
-
-/** When we recorded our last write of the record: a person's by any of their leads. */
-function lastWriteMs({ item, operation }: Pick<Sides, 'item' | 'operation'>): number {
-  const writes = [operation.recorded_at, ...(operation.kind === 'contact' ? [item.contact_written_at] : [])];
-  return Math.max(...writes.map((at) => (at === undefined ? 0 : Date.parse(at))));
+  const known = differing.map((field) => ({ ...field, changed: changedByOthers(sides, ours, field.name, rules) }));
+  // Whoever wrote last is right about the newest: there it is them.
+  const counted = known.filter(({ truth, changed }) => truth === 'ours' || (truth === 'newest' && !changed));
+  // A repair writes all that the lead carries: every difference has to be a loss of ours, also one that does not count.
+  const isOurs = isLastWriter(sides) && known.every(({ truth, changed }) => truth !== 'theirs' && changed === false);
+  const findings = (['human_change', 'value'] as const).map((aspect): Finding => {
+    const fields = counted.filter(({ changed }) => (aspect === 'human_change') === (changed === true)).map(({ name }) => name);
+    const changedBy = aspect === 'human_change' ? 'other' : isOurs ? 'us' : ours.changedBy;
+    const evidence = {
+      ...(ours.changedAt !== undefined && { changed_at: ours.changedAt }),
+      ...(ours.changedBy !== undefined && { changed_by: changedBy ?? ours.changedBy }),
+      ...(ours.version !== undefined && { version: ours.version }),
+    };
+    return { ...base, aspect, fields: fields.sort(), evidence, ...(aspect === 'value' && isOurs && { repair: 'update' as const }) };
+  });
+  return findings.filter(({ fields }) => fields?.length !== 0);
 }
 
 /** Versions that are numbers only grow; others have no order. */

@@ -11,7 +11,7 @@ const conflict: Readonly<Record<'value' | 'status' | 'version' | 'human_change',
   value: {
     urgency: 'normal',
     owner: 'integration',
-    nextStep: 'Compare the record with the lead; approve a repair that writes the newest submission again.',
+    nextStep: 'Compare the record with the lead; where a repair is proposed, approve that the newest submission is written again.',
   },
   status: { urgency: 'normal', owner: 'sales_operations', nextStep: 'Ask who moved the record to this status, and correct it there.' },
   version: {

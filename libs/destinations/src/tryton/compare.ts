@@ -16,6 +16,9 @@ export function foundContact(party: Party, reader: Reader): FoundRecord {
   const [email, phone] = [firstOf(party, 'email'), firstOf(party, 'phone')];
   const parts = [party, ...[email, phone].filter((part): part is Mechanism => part !== undefined)];
   const last = parts.reduce((latest, part) => (writtenAt(part) > writtenAt(latest) ? part : latest));
+  const by = ({ userId }: { userId?: number }): 'us' | 'other' => (userId === reader.userId ? 'us' : 'other');
+  // Of an address that is not there nobody can say who took it away.
+  const ofPart = (part: Mechanism | undefined) => (part === undefined ? 'unknown' : by(part));
   return {
     kind: 'contact',
     ref: String(party.id),
@@ -23,7 +26,8 @@ export function foundContact(party: Party, reader: Reader): FoundRecord {
     version: writtenAt(last),
     createdAt: party.createdAt,
     changedAt: writtenAt(last),
-    changedBy: last.userId === reader.userId ? 'us' : 'other',
+    changedBy: by(last),
+    fieldsChangedBy: { name: by(party), email: ofPart(email), phone: ofPart(phone) },
     links: {},
     fields: { ...comparable({ name: party.name, email: email?.value, phone: phone?.value }) },
   };
