@@ -5,6 +5,7 @@ import {
   type AuthScope,
   type Contacts,
   callTimesDdl,
+  comparedDdl,
   DeliveryEngine,
   type DestinationControl,
   deliveryDatabaseSettings,
@@ -27,7 +28,7 @@ export { newEvents, RigReceipt, type RigReceived, received } from './rig-records
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, comparedDdl, outboxDdl]) await runner.query(ddl);
   }
 
   async down(): Promise<void> {}

@@ -12,6 +12,7 @@ const config = {
   requiresConsent: true,
   concurrency: 3,
   timeoutMs: 5_000,
+  lookupTimeoutMs: 1_000,
 } as DestinationConfig;
 const connector = { capabilities: { nativeIdempotency: true, lookup: ['lead'] } } as unknown as Connector;
 const policies = { default: { attempts: 4 }, strict: { attempts: 2 } } as unknown as Site['policies'];
@@ -50,12 +51,13 @@ describe('a destination as the engine sees it', () => {
     expect(of(undefined).read).toBeUndefined();
   });
 
-  it.each<[string, object | undefined, boolean]>([
-    ['is as it was compared', { version: '7', changedBy: 'us' }, true],
-    ['has another version', { version: '8', changedBy: 'us' }, false],
-    ['was written by somebody else', { version: '7', changedBy: 'other' }, false],
-    ['cannot be read', undefined, false],
-  ])('changes by a repair what was compared only while it %s', async (_, now, unchanged) => {
+  it.each<[string, object | undefined, string]>([
+    ['is as it was compared', { version: '7', changedBy: 'us' }, 'same'],
+    ['has another version', { version: '8', changedBy: 'us' }, 'changed'],
+    ['was written by somebody else', { version: '7', changedBy: 'other' }, 'changed'],
+    ['is not there any more', { ref: 'C-2' }, 'changed'],
+    ['cannot be read', undefined, 'unread'],
+  ])('says of a record that a repair changes whether it %s', async (_, now, since) => {
     const asked: unknown[] = [];
     const readMany: Connector['readMany'] = async (query) => {
       asked.push(query);
@@ -63,12 +65,8 @@ describe('a destination as the engine sees it', () => {
       return { ok: true, records: [{ kind: 'contact', ref: 'C-1', fields: {}, ...now }] };
     };
     const one = new DestinationTarget({ config, policies, connector: { ...connector, readMany } as Connector, codec: {} as Codec });
-    const contact = { operationKey: `${event.event_id}:crm:contact~g2`, ref: 'C-1' };
-    const lead = { operationKey: `${event.event_id}:crm:lead`, ref: 'L-1' };
-    const repair = { generation: 2, renew: [{ ...contact, compared: { version: '7' } }, lead], adopt: [] };
-    expect(await one.unchanged({ repair })).toBe(unchanged);
-    expect(asked).toMatchObject([{ kind: 'contact', refs: ['C-1'] }]);
-    expect(await one.unchanged({ repair: { ...repair, renew: [lead] } })).toBe(true);
+    expect(await one.sinceCompared({ kind: 'contact', ref: 'C-1', compared: { version: '7' } }, 50)).toBe(since);
+    expect(asked).toEqual([{ kind: 'contact', refs: ['C-1'], timeoutMs: 50 }]);
   });
 
   it('plans its operations in the declared order, under keys that never change', () => {

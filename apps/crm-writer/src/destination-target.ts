@@ -1,18 +1,18 @@
 import { headers, type LeadAccepted, operationKey } from '#contracts';
 import {
   type Backoff,
+  type ComparedOperation,
   changedSince,
   type LookupContext,
   type LookupResult,
   type Outcome,
   type PerformContext,
-  type Permit,
   type PlannedDelivery,
   type PlannedOperation,
   type RecordsRead,
-  type RepairedOperation,
   type ResolvedDelivery,
   recordOf,
+  type SinceCompared,
   type Target,
   type Verification,
   type VerifiedTarget,
@@ -79,9 +79,9 @@ export class DestinationTarget implements Target<LeadAccepted> {
   }
 
   perform(operation: PlannedOperation, context: PerformContext<LeadAccepted>): Promise<Outcome> {
-    const { event, payload, refs, pinned, contact, trace, timeoutMs } = context;
+    const { event, payload, refs, pinned, contact, compared, trace, timeoutMs } = context;
     if (payload === undefined) throw new Error('the vault was not read');
-    return this.options.connector.perform({ ...operation, event, payload, refs, pinned, contact, trace, timeoutMs });
+    return this.options.connector.perform({ ...operation, event, payload, refs, pinned, contact, compared, trace, timeoutMs });
   }
 
   contactFields(event: LeadAccepted, payload: PerformContext<LeadAccepted>['payload']): readonly string[] {
@@ -102,23 +102,9 @@ export class DestinationTarget implements Target<LeadAccepted> {
     return connector.readMany === undefined ? undefined : async (query) => withoutFields(await connector.readMany?.(query));
   }
 
-  async unchanged({ repair }: Pick<Permit, 'repair'>): Promise<boolean> {
-    const wanted = repair?.renew.filter(({ compared }) => compared !== undefined) ?? [];
-    const results = await Promise.all(wanted.map((one) => this.#changedSince(one)));
-    return results.every((result) => result === 'same');
-  }
-
-  async #changedSince({ operationKey: key, ref = '', compared }: RepairedOperation): Promise<ReturnType<typeof changedSince>> {
-    const kind =
-      this.options.config.operations.find(
-        (name) =>
-          key
-            .split(':')
-            .at(-1)
-            ?.replace(/~g\d+$/, '') === name,
-      ) ?? '';
-    const { lookupTimeoutMs } = this.options.config;
-    const answer = await this.read?.({ kind, refs: [ref], timeoutMs: lookupTimeoutMs }).catch(() => undefined);
+  async sinceCompared({ kind, ref = '', compared }: ComparedOperation, withinMs: number): Promise<SinceCompared> {
+    const timeoutMs = Math.min(this.options.config.lookupTimeoutMs, withinMs);
+    const answer = await this.read?.({ kind, refs: [ref], timeoutMs }).catch(() => undefined);
     return changedSince(recordOf(answer, ref), compared);
   }
 

@@ -68,9 +68,9 @@ export {
   historyRequest,
   historyRoute,
 } from './history-route.js';
-export type { LookupResult, Outcome, OutcomeKind } from './outcome.js';
+export { changedByPerson, type LookupResult, type Outcome, type OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
-export type { Permit, Repair, RepairedOperation } from './permits/permit.js';
+export type { Permit, Repair } from './permits/permit.js';
 export { loadPermitPrivateKey, loadPermitPublicKeys, loadSigningKey, loadVerifyingKeys } from './permits/permit-keys.js';
 export { signPermit } from './permits/permit-token.js';
 export { openReplayGate, type RefusedReplay, type ReplayGate, type ReplayGateOptions, type ReplayVerdict } from './permits/replay-gate.js';
@@ -80,7 +80,8 @@ export type { WaitingAnswer, WaitingGroup, WaitingGroupsAnswer, WaitingItem } fr
 export { commandReason, reasonText } from './reason-text.js';
 export * from './reconcile/index.js';
 export { recoveryDdl, recoveryDdlDown } from './recovery-ddl.js';
-export { type ComparedRecord, changedSince } from './replays/changed-since.js';
+export { type ComparedRecord, changedSince, type SinceCompared } from './replays/changed-since.js';
+export { comparedDdl, comparedDdlDown } from './replays/compared-ddl.js';
 export { type LookedUp, type LookedUpOperation, type LookupAnswer, type LookupRequest, lookupRequest } from './replays/lookup-route.js';
 export {
   type ReadRecord,
@@ -107,6 +108,7 @@ export type { Standing } from './sweeper-holds.js';
 export type { SweptTarget, VerifiedTarget } from './swept-target.js';
 export type {
   Backoff,
+  ComparedOperation,
   LookupContext,
   OperationReport,
   PerformContext,

@@ -69,6 +69,9 @@ interface Erased extends Answer {
  */
 export type Outcome = Succeeded | Duplicate | Throttled | Transient | Uncertain | Permanent | Auth | Erased;
 
+/** Somebody has written the record since it was compared: what was approved would write over that. */
+export const changedByPerson: Outcome = { kind: 'permanent', class: 'conflict', code: 'changed_by_person' };
+
 /**
  * What a lookup by operation came to. `several` is never resolved by taking the first. `unknown`: it says nothing; `throttled` with it: it was
  * refused because of how much is asked, and the destination asked to wait `afterMs`.

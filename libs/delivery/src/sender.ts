@@ -3,7 +3,7 @@ import { isFinal, type LeadPayload } from '#contracts';
 import { type Coalescer, crashPoint, crashPointSoon, type Span } from '#runtime';
 import type { KnownContact } from './contacts/contacts.js';
 import type { DestinationControl } from './destination/control.js';
-import type { Outcome } from './outcome.js';
+import { changedByPerson, type Outcome } from './outcome.js';
 import type { Call, Rest } from './policy/conclude.js';
 import { decide, type Verdict } from './policy/decide.js';
 import type { Reporter } from './reporter.js';
@@ -151,7 +151,12 @@ export class Sender<E> {
     const { requestHash, mappingVersion } = operation;
     const pinned = requestHash === undefined ? undefined : { requestHash, mappingVersion };
     try {
-      const context = { event: work.event, payload, attemptId: work.attemptId, refs, pinned, contact, trace: span.context, timeoutMs };
+      const endsAt = performance.now() + timeoutMs;
+      const kept = await this.#keptFrom(operation, call);
+      if (kept !== undefined) return kept;
+      const { compared } = operation;
+      const rest = { trace: span.context, timeoutMs: compared === undefined ? timeoutMs : endsAt - performance.now() };
+      const context = { event: work.event, payload, attemptId: work.attemptId, refs, pinned, contact, compared, ...rest };
       const answer = this.#options.target.perform(operation, context);
       crashPointSoon('sent');
       return cleaned(await answer);
@@ -159,6 +164,15 @@ export class Sender<E> {
       this.#options.reporter.threw(work, error);
       return { kind: 'uncertain', code: 'connector_threw' };
     }
+  }
+
+  /** What was approved for a record as it was compared is not sent to another one: people work there between two calls. Undefined: it may be sent. */
+  async #keptFrom({ kind, ref, compared }: OperationWork, { contact, timeoutMs }: Ready): Promise<Outcome | undefined> {
+    if (compared === undefined) return undefined;
+    if (contact?.ref !== undefined && ref !== undefined && contact.ref !== ref) return changedByPerson;
+    const since = await this.#options.target.sinceCompared?.({ kind, ref: ref ?? contact?.ref, compared }, timeoutMs);
+    if (since === 'changed') return changedByPerson;
+    return since === 'same' ? undefined : { kind: 'transient', code: 'not_read', provablyNotExecuted: true };
   }
 }
 

@@ -3,7 +3,7 @@ import type { ConsumedRecord, OutboxRow } from '#messaging';
 import type { TraceContext } from '#runtime';
 import type { KnownContact } from './contacts/contacts.js';
 import type { LookupResult, Outcome } from './outcome.js';
-import type { Permit } from './permits/permit.js';
+import type { ComparedRecord, SinceCompared } from './replays/changed-since.js';
 
 /** One destination action. Its key is stable over every attempt and replay. */
 export interface PlannedOperation {
@@ -68,10 +68,19 @@ export interface PerformContext<E> {
   refs: Readonly<Record<string, string>>;
   /** Of the operation `plan.contact.kind`: what is known of the person's record there. */
   contact?: KnownContact;
+  /** The record as it was compared when the change was approved: another one must not be written. */
+  compared?: ComparedRecord;
   /** Context of the client span: what goes out as `traceparent`. */
   trace: TraceContext;
   /** min(configured, time left to the deadline), in milliseconds. */
   timeoutMs: number;
+}
+
+/** The record that an operation changes, as it was compared. */
+export interface ComparedOperation {
+  kind: string;
+  ref?: string;
+  compared: ComparedRecord;
 }
 
 export interface OperationReport extends PlannedOperation {
@@ -121,8 +130,8 @@ export interface Target<E> {
   contactFields?(event: E, payload: LeadPayload | undefined): readonly string[];
   /** True: this very call may be repeated without a key, because it changes a named record. It is neither marked nor ever `uncertain`. */
   repeatable?(operation: PlannedOperation, contact: KnownContact | undefined): boolean;
-  /** Whether nobody has written since the records that a repair changes; where it cannot be said, false. Absent: it cannot be said here. Must not throw. */
-  unchanged?(permit: Pick<Permit, 'repair'>): Promise<boolean>;
+  /** Whether anybody has written a record since it was compared. Absent: it cannot be said here. Must not throw. */
+  sinceCompared?(record: ComparedOperation, timeoutMs: number): Promise<SinceCompared>;
   /** Absent: nothing can be looked up here. Must not throw; `unknown` for a kind that cannot be. */
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
   /** Which kinds `lookup` can find. Default: all where there is a `lookup`. */

@@ -3,6 +3,7 @@ import type { Received } from '#messaging';
 import { newEventId, type Span } from '#runtime';
 import type { KnownContact } from './contacts/contacts.js';
 import type { Permit } from './permits/permit.js';
+import type { ComparedRecord } from './replays/changed-since.js';
 import type { PlannedDelivery, PlannedOperation } from './target.js';
 
 /** What the last call of an operation left in its row. */
@@ -15,6 +16,8 @@ export interface OperationWork extends PlannedOperation {
   /** When the last call began that may have been executed and whose end nobody knows: epoch milliseconds of the database's clock. */
   sentAtMs?: number;
   ref?: string;
+  /** Its record as it was compared when somebody approved the change: it is written only while it is that one. */
+  compared?: ComparedRecord;
   /** Pinned by the first recorded call. */
   requestHash?: string;
   mappingVersion?: number;

@@ -1,5 +1,5 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import type { KnownContact, LookupResult, Outcome } from '#delivery';
+import type { ComparedRecord, KnownContact, LookupResult, Outcome } from '#delivery';
 import type { TraceContext } from '#runtime';
 
 /** What a destination can do; the failure policy is chosen by it. */
@@ -30,6 +30,8 @@ export interface OperationCall {
   refs: Readonly<Record<string, string>>;
   /** Of a contact: what is known of the person's record there. It is then changed by its reference, without what a newer lead wrote. */
   contact?: KnownContact;
+  /** The record as it was compared when the change was approved: another one, or none, is not written but ends as `changedByPerson`. */
+  compared?: ComparedRecord;
   /** What the first recorded call sent; another request must not follow it. */
   pinned?: { requestHash: string; mappingVersion?: number };
   trace: TraceContext;

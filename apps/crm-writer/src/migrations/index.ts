@@ -3,6 +3,7 @@ import { Recovery1764420000000 } from './1764420000000-recovery.js';
 import { FindDeliveries1764460800000 } from './1764460800000-find-deliveries.js';
 import { CallTimes1764460800005 } from './1764460800005-call-times.js';
 import { Window1764547200000 } from './1764547200000-window.js';
+import { Compared1764547200003 } from './1764547200003-compared.js';
 
 /** The tables of crm-writer, in order. Run by `leadctl migrate` in crm-writer's own schema. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   FindDeliveries1764460800000,
   CallTimes1764460800005,
   Window1764547200000,
+  Compared1764547200003,
 ];

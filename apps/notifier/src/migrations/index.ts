@@ -2,6 +2,15 @@ import { CreateNotifier1764374400000 } from './1764374400000-create-notifier.js'
 import { Recovery1764420000000 } from './1764420000000-recovery.js';
 import { FindDeliveries1764460800000 } from './1764460800000-find-deliveries.js';
 import { CallTimes1764460800005 } from './1764460800005-call-times.js';
+import { Compared1764547200003 } from './1764547200003-compared.js';
+import { ContactWritten1764547200004 } from './1764547200004-contact-written.js';
 
 /** The tables of notifier, in order. Run by `leadctl migrate` in notifier's own schema. */
-export const migrations = [CreateNotifier1764374400000, Recovery1764420000000, FindDeliveries1764460800000, CallTimes1764460800005];
+export const migrations = [
+  CreateNotifier1764374400000,
+  Recovery1764420000000,
+  FindDeliveries1764460800000,
+  CallTimes1764460800005,
+  Compared1764547200003,
+  ContactWritten1764547200004,
+];

@@ -1,5 +1,6 @@
 import type { OperationState } from '#contracts';
 import type { Database } from '#runtime';
+import type { ComparedRecord } from '../replays/changed-since.js';
 import type { Work } from '../work.js';
 
 /** What a claim reads of a delivery. */
@@ -29,7 +30,7 @@ WITH reopened AS (
   FROM unnest($1::text[], $2::uuid[]) AS i(operation_key, attempt_id)
   WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting')
 )
-SELECT operation_key, kind, state, attempts, attempts_before, destination_ref, request_hash, mapping_version, code,
+SELECT operation_key, kind, state, attempts, attempts_before, destination_ref, request_hash, mapping_version, code, compared,
     (extract(epoch FROM sending_at) * 1000)::float8 AS sent_ms
 FROM operation
 WHERE operation_key = ANY ($1::text[])`;
@@ -45,6 +46,7 @@ interface ReopenRow {
   request_hash: string | null;
   mapping_version: number | null;
   code: string | null;
+  compared: ComparedRecord | null;
 }
 
 /** Fills in what the claim found: lease, clock, deadline, trace. `startedAt`: `performance.now()` before the statement. */
@@ -88,6 +90,7 @@ export async function reopen<E>(db: Database, again: readonly Taken<E>[]): Promi
       attemptsBefore: operation.attempts_before,
       sentAtMs: operation.sent_ms ?? undefined,
       ref: operation.destination_ref ?? undefined,
+      compared: operation.compared ?? undefined,
       requestHash: operation.request_hash ?? undefined,
       mappingVersion: operation.mapping_version ?? undefined,
       failedWith: operation.code ?? undefined,

@@ -213,6 +213,23 @@ describe('the claim of a corrected delivery', () => {
     expect(await claim(permit)).toBeUndefined();
   });
 
+  it('keeps with the new operation what its record was compared as, until a person corrects the lead', async () => {
+    const id = await insert('delivered', [
+      { kind: 'contact', state: 'succeeded', ref: 'C-1' },
+      { kind: 'lead', state: 'succeeded', ref: 'L-1' },
+    ]);
+    const compared = { version: '7', changed_at: '2026-01-01T00:00:00.000Z' };
+    await claim(permitOf(id, { renew: [{ operationKey: keyOf(id, 'contact'), ref: 'C-1', compared }] }));
+    const kept = async () =>
+      rig.db.sql('spec.compared', 'SELECT kind, compared FROM operation WHERE event_id = $1 AND compared IS NOT NULL', [id]);
+    expect(await kept()).toEqual([{ kind: 'contact', compared }]);
+    await rig.db.sql('spec.dead', "UPDATE delivery SET state = 'dead' WHERE event_id = $1", [id]);
+    await rig.db.sql('spec.dead_operation', "UPDATE operation SET state = 'dead' WHERE operation_key = $1", [keyOf(id, 'contact', 2)]);
+    const operationKeys = [keyOf(id, 'contact', 2), keyOf(id, 'lead')];
+    expect(await claim(permitOf(id, { generation: 2 }, { operationKeys }))).toMatchObject({ generation: 2 });
+    expect(await kept()).toEqual([]);
+  });
+
   it('closes the item that is refused, and none that was applied', async () => {
     const id = await insert('dead', [{ kind: 'lead', state: 'dead' }]);
     const [refused, applied] = [permitOf(id, { generation: 2 }), permitOf(id, {})];

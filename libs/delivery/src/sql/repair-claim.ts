@@ -1,6 +1,7 @@
 import type { DeliveryState } from '#contracts';
 import { operationKey } from '#contracts';
 import type { Database, Tx } from '#runtime';
+import { kindOfKey } from '../permits/kind-of-key.js';
 import type { Permit, Repair } from '../permits/permit.js';
 import type { Work } from '../work.js';
 import type { ClaimedRow } from './claimed.js';
@@ -25,9 +26,10 @@ WHERE o.operation_key = i.operation_key AND o.state IN ('pending', 'waiting', 'h
 
 /** Under a key of its own: under the old one the destination would answer what it answered then. */
 const renewSql = `
-INSERT INTO operation (operation_key, event_id, destination, kind, state, destination_ref, updated_at)
-SELECT i.new_key, o.event_id, o.destination, o.kind, 'pending', CASE WHEN NOT i.anew THEN coalesce(o.destination_ref, i.ref) END, clock_now()
-FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[]) AS i(operation_key, new_key, ref, anew) JOIN operation o ON o.operation_key = i.operation_key
+INSERT INTO operation (operation_key, event_id, destination, kind, state, destination_ref, compared, updated_at)
+SELECT i.new_key, o.event_id, o.destination, o.kind, 'pending', CASE WHEN NOT i.anew THEN coalesce(o.destination_ref, i.ref) END, i.compared::jsonb, clock_now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[]) AS i(operation_key, new_key, ref, anew, compared)
+  JOIN operation o ON o.operation_key = i.operation_key
 WHERE o.state = 'succeeded'
 ON CONFLICT (operation_key) DO NOTHING
 RETURNING operation_key`;
@@ -38,7 +40,7 @@ SELECT count(*)::int AS count FROM operation WHERE operation_key = ANY ($1::text
 /** Proved not to have been executed: what is sent now may be another request. */
 const reopenSql = `
 UPDATE operation o SET state = 'pending', attempts_before = o.attempts, absences = 0, class = NULL, code = NULL, request_hash = NULL,
-  mapping_version = NULL, sending_at = NULL, updated_at = clock_now()
+  mapping_version = NULL, compared = NULL, sending_at = NULL, updated_at = clock_now()
 WHERE o.operation_key = ANY ($1::text[]) AND o.state IN ('pending', 'waiting', 'held', 'dead', 'expired')`;
 
 /** The person's record is changed by its reference, also where only a lookup brought that. */
@@ -75,7 +77,7 @@ export interface RepairClaim {
   work: Pick<Work<unknown>, 'attemptId' | 'plan'>;
   permit: Permit & { repair: Repair };
   leaseMs: number;
-  /** A record that it changes was written since it was compared. */
+  /** A record that it changes was written since it was compared, or one that it makes anew is there. */
   stale?: boolean;
 }
 
@@ -163,6 +165,7 @@ async function prepare(tx: Tx, row: LockedRow, permit: RepairClaim['permit']): P
     [...renewed.values()],
     again.map(({ ref }) => ref ?? null),
     again.map((one) => forget.includes(one)),
+    again.map(({ compared }) => (compared === undefined ? null : JSON.stringify(compared))),
   ]);
   if (made.length !== again.length) throw new NotAsApproved();
   await tx.sql('delivery.repair_reopen', reopenSql, [row.operation_keys.filter((key) => !named.includes(key))]);
@@ -172,18 +175,13 @@ async function prepare(tx: Tx, row: LockedRow, permit: RepairClaim['permit']): P
 
 async function prepareContact(tx: Tx, permit: RepairClaim['permit']): Promise<void> {
   const { renew, forget = [] } = permit.repair;
-  const isContact = ({ operationKey: key }: { operationKey: string }): boolean => kindOf(key, permit) === 'contact';
+  const isContact = ({ operationKey: key }: { operationKey: string }): boolean => kindOfKey(key, permit) === 'contact';
   const name = [permit.eventId, permit.destination];
   const [contact, gone] = [renew.find(isContact), forget.find(isContact)];
   if (contact?.ref !== undefined) await tx.sql('delivery.repair_contact', contactSql, [...name, contact.ref]);
   if (gone !== undefined) await tx.sql('delivery.repair_contact_gone', goneContactSql, [...name, gone.operationKey, gone.ref ?? null]);
 }
 
-/** `contact` of `<event>:<destination>:contact~g2`. */
-function kindOf(key: string, { eventId, destination }: Permit): string {
-  return key.slice(`${eventId}:${destination}:`.length).replace(/~g\d+$/, '');
-}
-
 function renewedKey(key: string, permit: Permit, generation: number): string {
-  return operationKey(permit.eventId, permit.destination, kindOf(key, permit), generation);
+  return operationKey(permit.eventId, permit.destination, kindOfKey(key, permit), generation);
 }

@@ -9,7 +9,7 @@ import { claimRepair } from './repair-claim.js';
 export interface Replay<E> {
   work: Work<E>;
   permit: Permit;
-  /** A record that it changes was written since it was compared: it is closed, not applied. */
+  /** A record that it changes was written since it was compared, or one that it makes anew is there: it is closed, not applied. */
   stale?: boolean;
 }
 

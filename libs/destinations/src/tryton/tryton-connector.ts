@@ -80,12 +80,12 @@ export class TrytonConnector implements Connector {
     return unsent ? outcome : { ...outcome, requestHash, mappingVersion };
   }
 
-  #writePerson({ payload, contact, trace, timeoutMs }: OperationCall, fields: PartyFields): Promise<Outcome> {
+  #writePerson({ payload, contact, compared, trace, timeoutMs }: OperationCall, fields: PartyFields): Promise<Outcome> {
     if (contact?.ref !== undefined && Object.keys(fields).length === 0) {
       // Newer leads of the person have written every field already.
       return Promise.resolve({ kind: 'succeeded', ref: contact.ref });
     }
-    const write = { code: payload.person_key, fields, whole: partyFields(payload), ref: contact?.ref, trace, timeoutMs };
+    const write = { code: payload.person_key, fields, whole: partyFields(payload), ref: contact?.ref, compared, trace, timeoutMs };
     return new PartyWriter(this.#rpc, write).run();
   }
 

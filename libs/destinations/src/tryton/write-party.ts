@@ -1,6 +1,7 @@
-import type { Outcome } from '#delivery';
+import { type ComparedRecord, changedByPerson, changedSince, type Outcome } from '#delivery';
 import type { TraceContext } from '#runtime';
 import { failureOf, type RpcResult } from './answer.js';
+import { foundContact } from './compare.js';
 import { comparable, type PartyFields } from './mapping.js';
 import { readParties } from './read-records.js';
 import { firstOf, type Mechanism, type Party } from './records.js';
@@ -14,6 +15,8 @@ export interface PartyWrite {
   whole: PartyFields;
   /** The party's id, where it is known. */
   ref?: string;
+  /** The party as it was compared: no other one is written, and none is made. */
+  compared?: ComparedRecord;
   trace?: TraceContext;
   timeoutMs: number;
 }
@@ -25,7 +28,7 @@ const longestMerge = 8;
 
 /**
  * Writes a person's party: the one under its id, else a new one, else the one that has the code already. Repeated, it changes nothing more.
- * A write that meets somebody else's begins anew with what is there now.
+ * A write that meets somebody else's begins anew with what is there now, unless it was approved for the party as it was compared.
  */
 export class PartyWriter {
   readonly #endsAt: number;
@@ -42,7 +45,8 @@ export class PartyWriter {
       const known = await this.#update([['id', '=', Number(this.write.ref)]]);
       if (known !== undefined) return known;
     }
-    const { code, whole } = this.write;
+    const { code, whole, compared } = this.write;
+    if (compared !== undefined) return changedByPerson;
     const created = await this.#call('create', [[{ code, ...valuesOf(whole, undefined) }]]);
     if (created.kind === 'ok') return createdOutcome(created.value);
     if (created.kind !== 'refused') return failureOf(created);
@@ -56,13 +60,23 @@ export class PartyWriter {
       const found = await this.#find(clauses);
       if (!('party' in found)) return found.outcome;
       const { party } = found;
+      if (!this.#isAsCompared(party)) return changedByPerson;
       const values = valuesOf(this.write.fields, party);
       if (Object.keys(values).length === 0) return { kind: 'succeeded', ref: String(party.id) };
       const result = await this.#call('write', [[party.id], values], { _timestamp: timestampsOf(party) });
       if (result.kind === 'ok') return { kind: 'succeeded', ref: String(party.id), status: 200 };
       if (result.kind !== 'concurrent') return failureOf(result);
+      if (this.write.compared !== undefined) return changedByPerson;
     }
     return failureOf({ kind: 'concurrent' });
+  }
+
+  /** Who wrote it last was looked at before the call; a version that is the same is of the same writer. */
+  #isAsCompared(party: Party): boolean {
+    const { compared } = this.write;
+    if (compared === undefined) return true;
+    const { version, changedAt: changed_at } = foundContact(party, { userId: Number.NaN });
+    return changedSince({ result: 'found', version, changed_at }, compared) === 'same';
   }
 
   /** The party, or the one that it was merged into. */

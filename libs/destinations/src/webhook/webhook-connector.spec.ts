@@ -256,6 +256,18 @@ describe('the webhook connector', () => {
       expect(requests).toHaveLength(1);
     });
 
+    it.each<[number, string]>([
+      [404, 'is gone'],
+      [412, 'has another version by now'],
+    ])('and repaired is neither made anew nor written over where it (%i) %s', async (status) => {
+      gone = status;
+      const matching = newConnector({ ...config, updates: { contact: { method: 'PATCH', path: '/contacts/{ref}', ifMatch: true } } });
+      const outcome = await matching.perform(call('contact', { contact: known(), compared: { version: '7' } }));
+      expect(outcome).toMatchObject({ kind: 'permanent', class: 'conflict', code: 'changed_by_person' });
+      await matching.close();
+      expect(requests).toMatchObject([{ method: 'PATCH', headers: { 'if-match': '"7"' } }]);
+    });
+
     it('is posted like a new one where the site file does not say how it is changed', async () => {
       const plain = newConnector({ ...config, updates: {} });
       await plain.perform(call('contact', { contact: known(['name']) }));

@@ -1,5 +1,5 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import type { KnownContact, LookupResult, OnCallTime, Outcome } from '#delivery';
+import { changedByPerson, type KnownContact, type LookupResult, type OnCallTime, type Outcome } from '#delivery';
 import { ConfigError, type DestinationConfig, type Hmacs } from '#runtime';
 import type { Connector, ConnectorCapabilities, ExpectedLead, ExpectedRecord, LookupQuery, OperationCall } from '../connector.js';
 import { HttpCaller, type HttpResult } from '../http/http-caller.js';
@@ -49,6 +49,8 @@ interface Request {
   changes: boolean;
   /** The record is named by its id. */
   known: boolean;
+  /** It is written only while it has this version. */
+  ifMatch?: string;
 }
 
 /**
@@ -114,6 +116,8 @@ export class WebhookConnector implements Connector {
     if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
     const startedAt = performance.now();
     const result = await this.#send(call, request);
+    if (call.compared !== undefined && request.known && (isGone(result) || isAnother(result)))
+      return { ...changedByPerson, requestHash, mappingVersion };
     if (request.known && call.kind === contactKind && isGone(result)) {
       const leftMs = call.timeoutMs - (performance.now() - startedAt);
       return this.#anew(call, full, { requestHash, leftMs });
@@ -166,13 +170,16 @@ export class WebhookConnector implements Connector {
     await Promise.all([this.#writer.close(), this.#reader.close(), this.#comparer.close()]);
   }
 
-  #request({ kind, contact, refs }: OperationCall, full: Full): Request {
+  #request({ kind, contact, refs, compared }: OperationCall, full: Full): Request {
     const update = this.#config.updates[kind];
     const ref = kind === contactKind ? contact?.ref : refs[kind];
     const known = ref !== undefined && update !== undefined;
     const body = without(full.body, [...(contact?.newer ?? []), ...(known ? this.#notOurs(kind) : [])]);
     const text = body === full.body ? full.text : JSON.stringify(body);
-    if (known) return { method: update.method, path: updatePath(update.path, ref), body, text, changes: true, known };
+    if (known) {
+      const ifMatch = update.ifMatch ? compared?.version : undefined;
+      return { method: update.method, path: updatePath(update.path, ref), body, text, changes: true, known, ifMatch };
+    }
     const changes = contact !== undefined && contact.newer.length > 0;
     return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, text, changes, known: false };
   }
@@ -186,10 +193,11 @@ export class WebhookConnector implements Connector {
     return truths.filter(([, truth]) => truth === 'theirs' || (truth === 'newest' && kind !== contactKind)).map(([name]) => topOf(name));
   }
 
-  #send(call: OperationCall, { method, path, text: body, changes }: Request): Promise<HttpResult> {
+  #send(call: OperationCall, { method, path, text: body, changes, ifMatch }: Request): Promise<HttpResult> {
     // What a change carries depends on what was written meanwhile: other bytes under the same key would be refused, or taken for a repeat.
     const key = changes ? `${call.operationKey}~${this.#hmacs.ref(call.event.organization, body).slice(0, 12)}` : call.operationKey;
     const headers = ['content-type', 'application/json', ...this.#signed(key, body), 'idempotency-key', key, ...traceHeaders(call.trace)];
+    if (ifMatch !== undefined) headers.push('if-match', `"${ifMatch}"`);
     return this.#writer.call({ method, path, headers, body, timeoutMs: call.timeoutMs });
   }
 
@@ -217,6 +225,11 @@ const topOf = (name: string): string => name.split('.')[0] ?? name;
 
 function isGone(result: HttpResult): boolean {
   return result.kind === 'answered' && (result.status === 404 || result.status === 410);
+}
+
+/** 412: it has another version than the one that was named. */
+function isAnother(result: HttpResult): boolean {
+  return result.kind === 'answered' && result.status === 412;
 }
 
 function traceHeaders(trace: OperationCall['trace'] | undefined): string[] {

@@ -239,6 +239,12 @@ operator:
     expect(site.destinations['sandbox-marketing']).toMatchObject({ timeoutMs: 100, connectTimeoutMs: 100 });
   });
 
+  it('lets an answer take as long as the whole call where nobody set a shorter time', () => {
+    const limitsOf = (text: string) => parseSite(good.replace('path: /hook', text), env).destinations['sandbox-marketing']?.callLimits;
+    expect(limitsOf('timeout_ms: 30000')).toEqual({ writeMs: 5_000, firstByteMs: 30_000, readMs: 30_000 });
+    expect(limitsOf('read_timeout_ms: 700')).toMatchObject({ firstByteMs: 10_000, readMs: 700 });
+  });
+
   it.each([
     ['10s', 10_000],
     ['15m', 900_000],

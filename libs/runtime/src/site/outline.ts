@@ -34,20 +34,23 @@ export function outlineOf(document: unknown): SiteOutline {
   return {
     destinations: mapEntries(destinations, (value, name) => {
       const { timeout_ms: timeoutMs, lookup_timeout_ms: lookupTimeoutMs, reconcile } = readableDestination.parse(value);
-      return { timeoutMs, lookupTimeoutMs, compared: reconcile !== undefined, secrets: secretsIn(value, `destinations.${name}`) };
+      return {
+        timeoutMs,
+        lookupTimeoutMs,
+        compared: reconcile !== undefined,
+        secrets: secretNamed('secret', value, `destinations.${name}`),
+      };
     }),
-    channels: mapEntries(channels, (value, name) => ({ secrets: secretsIn(value, `channels.${name}`) })),
+    channels: mapEntries(channels, (value, name) => ({ secrets: secretNamed('token', value, `channels.${name}`) })),
   };
 }
 
 const secretRef = z.union([z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })]);
 
-/** Whatever has the form of a secret, at any depth: each connector names its own. */
-function secretsIn(value: unknown, path: string): NamedSecret[] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-  const ref = secretRef.safeParse(value);
-  if (ref.success) return [{ path, ref: ref.data }];
-  return Object.entries(value).flatMap(([key, inner]) => secretsIn(inner, `${path}.${key}`));
+/** By its name alone: an operation may be called `file`, and its path is no secret. All connectors keep theirs under the same name. */
+function secretNamed(field: string, value: unknown, path: string): NamedSecret[] {
+  const ref = secretRef.safeParse(anything.parse(value)[field]);
+  return ref.success ? [{ path: `${path}.${field}`, ref: ref.data }] : [];
 }
 
 function mapEntries<T>(map: Record<string, unknown>, change: (value: unknown, name: string) => T): Record<string, T> {

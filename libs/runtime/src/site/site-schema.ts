@@ -42,6 +42,10 @@ const kind = z.string().regex(/^[a-z][a-z0-9_]{0,30}$/);
 const update = z.strictObject({
   method: z.enum(['PATCH', 'PUT', 'POST']).default('PATCH'),
   path: path.describe('Relative to base_url, with {ref}: the id that the destination gave the record.'),
+  if_match: z
+    .boolean()
+    .optional()
+    .describe('An approved repair names the version that it was approved for as If-Match; 412: it is another by now.'),
 });
 
 const errorRule = z.strictObject({
@@ -137,7 +141,7 @@ const destination = z.strictObject({
     .describe('Of one TCP and TLS connect. Default 2000, at most timeout_ms and lookup_timeout_ms.'),
   write_timeout_ms: partOfCall('Until all of a request has been taken over by the network. Default 5000, at most timeout_ms.'),
   first_byte_timeout_ms: partOfCall('From there to the first byte of the answer. Default timeout_ms.'),
-  read_timeout_ms: partOfCall('From there to its last byte. Default 5000, at most timeout_ms.'),
+  read_timeout_ms: partOfCall('From there to its last byte. Default timeout_ms.'),
   lookup_timeout_ms: z.number().int().min(1).max(120_000).optional().describe('Of one lookup or check. Default timeout_ms.'),
   max_execution: duration.prefault('60s').describe('How long it may still work on a request whose caller gave up.'),
   search_lag: duration.prefault('30s').describe('Until a lookup finds what was written.'),

@@ -120,6 +120,8 @@ export interface UpdateConfig {
   method: 'PATCH' | 'PUT' | 'POST';
   /** Relative to baseUrl, with `{ref}`. */
   path: string;
+  /** A repair names the version that it was approved for; 412 says that it is another by now. */
+  ifMatch?: boolean;
 }
 
 /** What an answer of the destination means to us. `transient`: documented as not executed. */

@@ -4,8 +4,8 @@ import type { SiteDocument } from './site-schema.js';
 
 const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
 const defaultConnectTimeoutMs = 2_000;
-/** A request and an answer are small: what takes longer has stopped. */
-const defaultPartMs = 5_000;
+/** A request is small: what takes longer has stopped. */
+const defaultWriteMs = 5_000;
 
 /** The file's words in the code's words, with names put into the things they name. */
 export function toSite(document: SiteDocument): Site {
@@ -63,7 +63,7 @@ function toDestination(destination: SiteDocument['destinations'][string], name: 
     nativeIdempotency: destination.native_idempotency,
     lookup: destination.lookup,
     paths: { ...defaults, ...destination.paths },
-    updates: destination.updates,
+    updates: mapValues(destination.updates, ({ if_match: ifMatch, ...update }) => ({ ...update, ...(ifMatch && { ifMatch }) })),
     protectedFields: destination.protected_fields,
     errors: destination.errors,
     check: destination.check,
@@ -122,9 +122,9 @@ function timesOf(destination: SiteDocument['destinations'][string]): Pick<Destin
     timeoutMs,
     connectTimeoutMs: destination.connect_timeout_ms ?? Math.min(defaultConnectTimeoutMs, timeoutMs, lookupTimeoutMs),
     callLimits: {
-      writeMs: destination.write_timeout_ms ?? Math.min(defaultPartMs, timeoutMs),
+      writeMs: destination.write_timeout_ms ?? Math.min(defaultWriteMs, timeoutMs),
       firstByteMs: destination.first_byte_timeout_ms ?? timeoutMs,
-      readMs: destination.read_timeout_ms ?? Math.min(defaultPartMs, timeoutMs),
+      readMs: destination.read_timeout_ms ?? timeoutMs,
     },
     lookupTimeoutMs,
     maxExecutionMs: destination.max_execution,
