@@ -45,6 +45,8 @@ export interface SubjectAnswer {
 /** Answer of POST /internal/v1/leads:erase at intake: what is left afterwards. */
 export interface IntakeEraseAnswer {
   places: IntakePlaces;
+  /** Leads that refused records among those asked for became meanwhile, and that were not asked for. Nothing of them is erased before they are. */
+  leads?: SubjectLead[];
 }
 
 /** A record at a destination that a person has to delete there. */

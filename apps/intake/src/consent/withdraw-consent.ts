@@ -27,7 +27,7 @@ with asked as (
 select case when exists (select from withdrawn) then 'withdrawn' when exists (select from asked) then 'gone' else 'unknown' end as result`;
 
 /** Milliseconds at which a lead was accepted: the first 48 bits of its event id (UUID v7). */
-export const acceptedAtMs = (eventId: string): number => Number.parseInt(eventId.replaceAll('-', '').slice(0, 12), 16);
+const acceptedAtMs = (eventId: string): number => Number.parseInt(eventId.replaceAll('-', '').slice(0, 12), 16);
 
 /**
  * Notes for every revision of a lead that consent was withdrawn: from then on a vault read says so, and nothing more goes to a destination that

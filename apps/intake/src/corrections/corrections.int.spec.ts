@@ -150,7 +150,7 @@ describe('a correction', () => {
     await root.query(`insert into vault select lead_ref, 2, key_id, wrapped_key, sealed, delete_after from vault where lead_ref = $1`, [
       leadRef,
     ]);
-    const erasure = eraseLeads({ db, codec, relayWake: () => undefined }, [eventId]);
+    const erasure = eraseLeads({ ...tools, db, codec, relayWake: () => undefined }, [eventId]);
     await waitsForLock(erasure);
     await root.query('commit');
     expect((await erasure).places).toMatchObject({ vault_revisions: 0, pending_revisions: 0 });

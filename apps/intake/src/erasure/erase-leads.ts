@@ -7,13 +7,15 @@ import {
   LeadResolvedEvent,
   resolutionName,
   resolutionNamespace,
+  type SubjectLead,
   topics,
   unrouted,
 } from '#contracts';
 import { type Codec, insertOutbox, type OutboxRow } from '#messaging';
-import type { Database, Tx } from '#runtime';
+import type { Database, KeyRing, Tx } from '#runtime';
 import { deadWithoutOwner } from '../unrouted-records.js';
 import { countPlaces, ofLeadsSql } from './count-places.js';
+import { type SubjectRow, withPerson } from './whole-person.js';
 
 /** Stands in place of a fingerprint: whatever still comes under this id is a repeat, and nothing of it is kept. */
 const erasedFingerprint = 'erased';
@@ -46,6 +48,20 @@ update intake_key k set fingerprint = '${erasedFingerprint}' from keyed
 where k.organization = keyed.organization and k.source = keyed.source and k.external_ref = keyed.external_ref
   and k.fingerprint <> '${erasedFingerprint}'`;
 
+/**
+ * Waits for items that decide on these refusals at this moment; one that comes later finds nothing to decide on. Says what they became, of those
+ * asked for alone: a refusal under the id of a lead may be somebody else's.
+ */
+const acceptedSql = `
+with ${ofLeadsSql}, locked as (
+  select rejected_id, accepted_as from rejected where rejected_id in (select rejected_id from refused) order by rejected_id for update
+)
+select accepted_as from locked where rejected_id in (select id from asked) and accepted_as is not null`;
+
+const keyedSql = `
+with ${ofLeadsSql}
+select event_id, lead_ref, organization, source from keyed`;
+
 /** Deliveries that intake keeps itself: without a route, or to a destination that nobody serves any more. */
 const endSql = `
 update delivery d set state = 'erased', class = null, code = null, as_of = clock_now()
@@ -55,6 +71,7 @@ returning d.event_id, d.destination, d.as_of, l.event`;
 
 export interface EraseTools {
   db: Database;
+  ring: KeyRing;
   codec: Pick<Codec, 'encode' | 'decode'>;
   relayWake: () => void;
 }
@@ -68,16 +85,29 @@ interface Ended {
 
 /**
  * Destroys what intake keeps of leads and refusals, in one transaction, and says what is left. To repeat it changes nothing. What was announced and
- * not claimed yet ends `erased` at its owner, which finds nothing in the vault. Throws DatabaseUnavailable, RegistryUnavailable.
+ * not claimed yet ends `erased` at its owner, which finds nothing in the vault. A lead that one of the refusals became is named in the answer, with
+ * its person, and stays until it is asked for as well: whoever asks can note it first. Throws DatabaseUnavailable, RegistryUnavailable.
  */
-export async function eraseLeads({ db, codec, relayWake }: EraseTools, eventIds: readonly string[]): Promise<IntakeEraseAnswer> {
-  const ended = await db.transaction(async (tx) => {
+export async function eraseLeads(tools: EraseTools, eventIds: readonly string[]): Promise<IntakeEraseAnswer> {
+  const { db, codec, relayWake } = tools;
+  const { ended, leads } = await db.transaction(async (tx) => {
+    const became = await becameLeads(tx, tools, eventIds);
     for (const table of ['pending_revision', 'vault'] as const) await tx.sql(`intake.erase_lock_${table}`, lockSql(table), [eventIds]);
     await tx.sql('intake.erase', eraseSql, [eventIds]);
-    return endOwn(tx, codec, eventIds);
+    return { ended: await endOwn(tx, codec, eventIds), leads: became };
   });
   if (ended > 0) relayWake();
-  return { places: await countPlaces(db, eventIds) };
+  return { places: await countPlaces(db, eventIds), leads };
+}
+
+async function becameLeads(tx: Tx, { ring }: EraseTools, eventIds: readonly string[]): Promise<SubjectLead[]> {
+  const accepted = await tx.sql<{ accepted_as: string }>('intake.erase_accepted', acceptedSql, [eventIds]);
+  const others = new Set(accepted.map(({ accepted_as }) => accepted_as));
+  for (const id of eventIds) others.delete(id);
+  if (others.size === 0) return [];
+  const rows = await tx.sql<SubjectRow>('intake.erase_became', keyedSql, [[...eventIds, ...others]]);
+  // With all of them, so that a lead that goes in the same call keeps nothing of the person.
+  return (await withPerson({ db: tx, ring }, rows)).filter(({ event_id }) => others.has(event_id));
 }
 
 async function endOwn(tx: Tx, codec: EraseTools['codec'], eventIds: readonly string[]): Promise<number> {

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { headers, LeadResolvedEvent, type SubjectAnswer } from '#contracts';
+import { headers, type IntakeEraseAnswer, LeadResolvedEvent, type SubjectAnswer } from '#contracts';
 import { type Database, type InternalClient, type InternalServer, internalClient, newEventId, startInternalServer } from '#runtime';
-import { type TestDatabase, testDatabase } from '#testkit';
+import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, codec, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
 import { type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { readRecord } from '../kafka/read-record.js';
@@ -91,7 +91,10 @@ async function refuse(contact: { email: string | null }, sourceEventId: string =
 }
 const find = (query: object) => operator.post<SubjectAnswer>('/internal/v1/erasures:find', query);
 const erase = (event_ids: string[], dry_run = false) =>
-  operator.post<{ places: object }>('/internal/v1/leads:erase', { event_ids, dry_run });
+  operator.post<IntakeEraseAnswer>('/internal/v1/leads:erase', { event_ids, dry_run });
+/** As an approved item notes it. */
+const became = (refused: string, eventId: string) =>
+  root.query('update rejected set event_id = $2, accepted_as = $2 where rejected_id = $1', [refused, eventId]);
 const ids = ({ leads }: SubjectAnswer) => leads.map(({ event_id }) => event_id).sort();
 const nothing = { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0, unclaimed: 0 };
 /** Their owners have taken all deliveries. */
@@ -178,6 +181,18 @@ describe('what belongs to a person', () => {
     expect(await whole()).toEqual([false]);
   });
 
+  it('is a refused record and the lead that it became, whichever of the two is asked for', async () => {
+    const { eventId } = await accept();
+    const refused = await refuse({ email: 'ada@example.test' });
+    const other = await refuse({ email: 'eve@example.test' }, randomUUID(), eventId);
+    await became(refused, eventId);
+    for (const value of [refused, eventId]) {
+      expect(ids(await find({ kind: 'event_id', value }))).toEqual([eventId, refused].sort());
+      expect(ids(await find({ kind: 'event_id', value, organizations: ['other'] }))).toEqual([]);
+    }
+    expect(ids(await find({ kind: 'event_id', value: other }))).toEqual([other]);
+  });
+
   it('does not exist for other organizations, and nobody but operator may ask', async () => {
     const { eventId } = await accept();
     const refused = await refuse({ email: 'ada@example.test' });
@@ -241,6 +256,31 @@ describe('an erasure', () => {
     expect(hashes).toEqual([{ email_key: null, phone_key: null, key: 0 }]);
     expect(ids(await find({ kind: 'email', value: 'ada@example.test' }))).toEqual([]);
     expect((await erase([eventId])).places).toEqual(nothing);
+  });
+
+  it('of a refused record names the lead that it becomes at this moment, which goes when it is asked for as well', async () => {
+    const { eventId, leadRef } = await accept();
+    const refused = await refuse({ email: 'ada@example.test' });
+    await claimed();
+    const item = new pg.Client({ connectionString: database.url, options: '-c search_path=intake' });
+    await item.connect();
+    await item.query('begin');
+    await item.query('update rejected set event_id = $2, accepted_as = $2 where rejected_id = $1', [refused, eventId]);
+    const asked = erase([refused]);
+    await eventually('the erasure waits for the item', async () => {
+      const { rows } = await root.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()");
+      return rows.length > 0;
+    });
+    await item.query('commit');
+    await item.end();
+    const named = (await find({ kind: 'event_id', value: eventId })).leads.filter(({ event_id }) => event_id === eventId);
+    expect(named).toMatchObject([{ person_key: expect.any(String), whole_person: true }]);
+    expect(await asked).toEqual({ places: nothing, leads: named });
+    expect((await root.query("select 1 from rejected where sealed <> ''")).rows).toEqual([]);
+    // Whoever asked may die before it has noted the lead.
+    expect((await erase([refused])).leads).toEqual(named);
+    expect(await erase([refused, eventId])).toEqual({ places: nothing, leads: [] });
+    expect((await readVault(tools, [leadRef])).map(({ status }) => status)).toEqual([410]);
   });
 
   it('answers a late repeat as a repeat, with whatever content, and keeps nothing of it', async () => {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { SubjectAnswer, SubjectKey } from '#contracts';
 import type { Database } from '#runtime';
-import { acceptedAtMs } from '../consent/withdraw-consent.js';
 import { addressKeys, type FindTools } from '../search/find-leads.js';
 import { countPlaces } from './count-places.js';
 import { type PersonTools, type SubjectRow, withPerson } from './whole-person.js';
@@ -20,17 +19,27 @@ export const findSubjectRequest = z.discriminatedUnion('kind', [
 ]);
 export type FindSubjectRequest = z.infer<typeof findSubjectRequest>;
 
-export type SubjectTools = FindTools & PersonTools;
+export type SubjectTools = FindTools & Omit<PersonTools, 'db'>;
 
 const scoped = '($1::text[] is null or organization = any ($1::text[]))';
 
-/** The key outlives the lead and says which lead it is; both are found by the time of acceptance that the event id carries. */
+/**
+ * The key outlives the lead and says which lead it is; both are found by the time of acceptance that the event id carries. A refused record that
+ * became a lead belongs to it, whichever of the two is asked for.
+ */
 const byIdSql = `
-select event_id, lead_ref, organization, source from intake_key
-where event_id = $2::uuid and accepted_at between to_timestamp(($3::float8 - 1) / 1000) and to_timestamp(($3::float8 + 1) / 1000) and ${scoped}
+with asked as materialized (
+  select $2::uuid as id union select accepted_as from rejected where rejected_id = $2::uuid and accepted_as is not null
+), timed as materialized (
+  select id, (('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint)::float8 as ms from asked
+)
+select k.event_id, k.lead_ref, k.organization, k.source from timed join intake_key k on k.event_id = timed.id
+  and k.accepted_at between to_timestamp((timed.ms - 1) / 1000) and to_timestamp((timed.ms + 1) / 1000)
+where ${scoped}
 union
 select rejected_id, null, organization, source from rejected
-where rejected_id = $2::uuid and organization is not null and source is not null and ${scoped}`;
+where (rejected_id = $2::uuid or (event_id = $2::uuid and accepted_as = $2::uuid)) and organization is not null and source is not null
+  and ${scoped}`;
 
 /**
  * By what the vault keeps, for as long as it keeps it; the key of the lead was made at the same moment, 400 days before the vault row goes. Keys are
@@ -66,7 +75,7 @@ export async function findSubject(tools: SubjectTools, request: FindSubjectReque
   const keys = keysOf(tools, request);
   const found =
     request.kind === 'event_id'
-      ? await db.sql<SubjectRow>('intake.subject_by_id', byIdSql, [scope, request.value, acceptedAtMs(request.value)])
+      ? await db.sql<SubjectRow>('intake.subject_by_id', byIdSql, [scope, request.value])
       : await byKeys(db, scope, keys);
   const rows = found.slice(0, mostLeads);
   const leads = await withPerson(tools, rows);

@@ -1,5 +1,5 @@
 import type { SubjectLead } from '#contracts';
-import type { Database, KeyRing, Sql } from '#runtime';
+import type { KeyRing, Sql } from '#runtime';
 import { readVault } from '../vault/read-vault.js';
 
 export interface SubjectRow {
@@ -11,7 +11,7 @@ export interface SubjectRow {
 }
 
 export interface PersonTools {
-  db: Database;
+  db: Sql;
   ring: KeyRing;
 }
 

@@ -69,11 +69,12 @@ function refuse(row: ErasureRow, { hash, person }: { hash: string; person: Perso
   return row;
 }
 
-/** A lead alone is asked for by its id; a person by the keys that the address came to: the address itself is not known any more. */
+/** A lead alone is asked for by its id, or by that of the refused record that it came from; a person by the keys that the address came to: the address itself is not known any more. */
 async function queryOf({ db }: ErasureTools, { erasure_id, kind, subject_keys }: ErasureRow) {
   if (kind !== 'event_id') return { kind: 'keys' as const, keys: subject_keys };
-  const [lead] = await leadsOf(db, erasure_id);
-  return { kind, value: lead?.event_id ?? '' };
+  const leads = await leadsOf(db, erasure_id);
+  const asked = leads.find(({ lead_ref }) => lead_ref === null) ?? leads[0];
+  return { kind, value: asked?.event_id ?? '' };
 }
 
 /** What the author might see, not more: an approver of other organizations approves what was listed. */

@@ -49,12 +49,12 @@ export async function listSubject(tools: ErasureTools, query: SubjectQuery, orga
   const leads = found.map(({ event_id, lead_ref, organization, person_key, whole_person }): LeadRow => {
     return { event_id, lead_ref, organization, person_key, whole_person };
   });
-  const { counts, references } = await services.count(leads);
+  const { counts, references, became } = await services.count(leads);
   const own = await countOwn(
     db,
     leads.map(({ event_id }) => event_id),
   );
-  const remains = { counts: new Map([...counts, [ownPlace, own]]), references };
+  const remains = { counts: new Map([...counts, [ownPlace, own]]), references, became };
   return { leads, keys, more, remains, hash: erasureHash(leads, references) };
 }
 

@@ -67,6 +67,12 @@ export async function leadsOf(db: Sql, erasureId: string): Promise<LeadRow[]> {
 const insertLeadsSql = `
 INSERT INTO erasure_lead (erasure_id, event_id, lead_ref, organization, person_key, whole_person)
 SELECT $1::uuid, * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::bool[])`;
+const addLeadsSql = `
+WITH more AS (
+  ${insertLeadsSql}
+  ON CONFLICT (erasure_id, event_id) DO NOTHING RETURNING organization
+)
+UPDATE erasure SET organizations = ARRAY(SELECT unnest(organizations) UNION SELECT organization FROM more) WHERE erasure_id = $1`;
 const clearSql = `
 WITH leads AS (DELETE FROM erasure_lead WHERE erasure_id = $1), places AS (DELETE FROM erasure_place WHERE erasure_id = $1)
 DELETE FROM erasure_task WHERE erasure_id = $1 AND done_at IS NULL`;
@@ -78,17 +84,24 @@ export async function writeList(
   { leads, remains }: { leads: readonly LeadRow[]; remains: Remains },
 ): Promise<void> {
   await tx.sql('operator.erasure_clear', clearSql, [erasureId]);
-  await tx.sql('operator.erasure_insert_leads', insertLeadsSql, [
-    erasureId,
-    leads.map(({ event_id }) => event_id),
-    leads.map(({ lead_ref }) => lead_ref),
-    leads.map(({ organization }) => organization),
-    leads.map(({ person_key }) => person_key ?? null),
-    leads.map(({ whole_person }) => whole_person),
-  ]);
+  await tx.sql('operator.erasure_insert_leads', insertLeadsSql, leadValues(erasureId, leads));
   await writeCounts(tx, erasureId, { counts: remains.counts, before: true });
   await addTasks(tx, erasureId, remains.references);
 }
+
+/** Adds leads to what is being erased; one that is there already stays as it is. */
+export async function addLeads(db: Sql, erasureId: string, leads: readonly LeadRow[]): Promise<void> {
+  if (leads.length > 0) await db.sql('operator.erasure_add_leads', addLeadsSql, leadValues(erasureId, leads));
+}
+
+const leadValues = (erasureId: string, leads: readonly LeadRow[]): unknown[] => [
+  erasureId,
+  leads.map(({ event_id }) => event_id),
+  leads.map(({ lead_ref }) => lead_ref),
+  leads.map(({ organization }) => organization),
+  leads.map(({ person_key }) => person_key ?? null),
+  leads.map(({ whole_person }) => whole_person),
+];
 
 const countsSql = `
 INSERT INTO erasure_place (erasure_id, place, position, before, after, counted_at)

@@ -12,6 +12,8 @@ export type Counts = ReadonlyMap<string, number>;
 export interface Remains {
   counts: Counts;
   references: (DestinationReference & { service: string })[];
+  /** Leads that refused records became meanwhile, and that nothing was erased of. */
+  became: SubjectLead[];
 }
 
 type Client = Pick<InternalClient, 'post'>;
@@ -48,6 +50,7 @@ export class ErasureServices {
   private async everywhere(leads: readonly ErasedLead[], dry_run: boolean): Promise<Remains> {
     const counts = new Map<string, number>();
     const references: Remains['references'] = [];
+    const became: SubjectLead[] = [];
     const add = (service: string, places: object): void => {
       for (const [place, count] of Object.entries(places)) {
         const name = `${service} ${place}`;
@@ -56,7 +59,9 @@ export class ErasureServices {
     };
     for (const part of pagesOf(leads)) {
       const event_ids = part.map(({ event_id }) => event_id);
-      add('intake', (await this.intake.post<IntakeEraseAnswer>('/internal/v1/leads:erase', { event_ids, dry_run })).places);
+      const answer = await this.intake.post<IntakeEraseAnswer>('/internal/v1/leads:erase', { event_ids, dry_run });
+      add('intake', answer.places);
+      became.push(...(answer.leads ?? []));
     }
     for (const [service, client] of this.owning) {
       for (const part of pagesOf(leads)) {
@@ -66,7 +71,8 @@ export class ErasureServices {
         references.push(...answer.references.map((one) => ({ ...one, service })));
       }
     }
-    return { counts, references };
+    const listed = new Set(leads.map(({ event_id }) => event_id));
+    return { counts, references, became: became.filter(({ event_id }) => !listed.has(event_id)) };
   }
 }
 

@@ -18,30 +18,40 @@ const nina = personOf('nina', { organizations: ['other'] });
 /** Intake and one owner, as a test tells them: what they hold goes when they are told to erase it, unless it is unfinished. */
 class Pretended {
   leads: SubjectAnswer['leads'] = [];
+  /** What a refused record among them became meanwhile. */
+  became: SubjectAnswer['leads'] = [];
   vault = 0;
   unfinished = 0;
   contacts = 0;
   references: DestinationReference[] = [];
   down = new Set<string>();
   told: string[] = [];
+  found: unknown;
+  /** Of intake, at last. */
+  asked: readonly string[] = [];
 
   client(name: 'intake' | 'crm-writer') {
     return {
       post: async <T>(path: string, body: unknown): Promise<T> => {
         if (this.down.has(name)) throw new InternalUnavailable('down');
         if (path.endsWith('erasures:find')) {
+          this.found = body;
           return { keys: [{ kind: 'email', organization: 'demo', key: '-42' }], leads: this.leads, places: {}, more: false } as T;
         }
-        const { dry_run } = body as { dry_run: boolean };
+        const { dry_run, event_ids } = body as { dry_run: boolean; event_ids?: string[] };
         if (!dry_run) this.told.push(name);
-        return (name === 'intake' ? this.intake(dry_run) : this.owner(dry_run)) as T;
+        return (name === 'intake' ? this.intake(dry_run, event_ids ?? []) : this.owner(dry_run)) as T;
       },
     };
   }
 
-  private intake(dryRun: boolean) {
+  private intake(dryRun: boolean, eventIds: readonly string[]) {
+    this.asked = eventIds;
     if (!dryRun) this.vault = 0;
-    return { places: { vault_revisions: this.vault } };
+    return {
+      places: { vault_revisions: this.vault },
+      leads: dryRun ? [] : this.became.filter(({ event_id }) => !eventIds.includes(event_id)),
+    };
   }
 
   private owner(dryRun: boolean): OwnerEraseAnswer {
@@ -157,6 +167,31 @@ describe('an erasure', () => {
     await finishTask(db, { erasureId: id, taskId: tasks[0]?.task_id ?? '' }, approver);
     expect((await show(id)).completed_at).toBe(completed_at);
     await expect(finishTask(db, { erasureId: id, taskId: newEventId() }, author)).rejects.toEqual(refusedAs('not-found'));
+  });
+
+  it('takes in the lead that a refused record of it became meanwhile, and is not over before that lead is erased as well', async () => {
+    const refused = await subject();
+    pretended.leads = [{ ...leadOf(refused), lead_ref: null, whole_person: false }];
+    const id = await approved();
+    const lead = { ...leadOf(newEventId(), 'other'), lead_ref: 'L-2' };
+    pretended.became = [lead];
+    await runErasures(tools);
+    const running = await show(id);
+    expect([running.state, running.leads.map(({ lead_ref }) => lead_ref).sort()]).toEqual(['running', ['L-2', null]]);
+    await expect(show(id, personOf('somebody', { organizations: ['demo'] }))).rejects.toEqual(refusedAs('not-found'));
+    await runErasures(tools);
+    expect([...pretended.asked].sort()).toEqual([refused, lead.event_id].sort());
+    const { state, leads } = await show(id);
+    expect([state, leads.map(({ event_id }) => event_id)]).toEqual(['tasks', [refused, lead.event_id].sort()]);
+  });
+
+  it('that is asked for by a refused record is approved by it, also where the lead that it became comes first', async () => {
+    const lead = await subject();
+    const refused = 'ffffffff-ffff-7fff-bfff-ffffffffffff';
+    pretended.leads = [leadOf(lead), { ...leadOf(refused), lead_ref: null, whole_person: false }];
+    const id = await draftErasure(tools, erasureRequest.parse({ event_id: refused, reason: 'asked by letter' }), author);
+    await approve(id);
+    expect(pretended.found).toMatchObject({ kind: 'event_id', value: refused });
   });
 
   it('goes on where it was after a service was away, or its runner died', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { audit } from '../audit/audit.js';
 import type { ErasureTools } from './draft-erasure.js';
-import { addTasks, leadsOf, writeCounts } from './erasure-row.js';
+import { addLeads, addTasks, leadsOf, writeCounts } from './erasure-row.js';
 import { countOwn, eraseLate, eraseOwn, ownPlace } from './own-places.js';
 
 /** Longer than one round of all services takes at worst; after that another runner goes on. */
@@ -62,12 +62,14 @@ async function round(
 ): Promise<void> {
   const leads = await leadsOf(db, erasureId);
   const eventIds = leads.map(({ event_id }) => event_id);
-  const { counts, references } = await services.erase(leads);
+  const { counts, references, became } = await services.erase(leads);
+  await addLeads(db, erasureId, became);
   await eraseOwn(db, eventIds);
   const remains = new Map([...counts, [ownPlace, await countOwn(db, eventIds)]]);
   await addTasks(db, erasureId, references);
   await writeCounts(db, erasureId, { counts: remains, before: false });
-  if ([...remains.values()].some((count) => count > 0)) return;
+  // Of a lead that has joined them nothing is erased or counted yet.
+  if (became.length > 0 || [...remains.values()].some((count) => count > 0)) return;
   await db.transaction(async (tx) => {
     const [ended] = await tx.sql<{ state: string }>('operator.finish_erasure', finishSql, [erasureId, runner]);
     if (ended === undefined) return;
