@@ -2,6 +2,7 @@ import type { DiscrepancyClass, DiscrepancyState } from '#delivery';
 import type { Tx } from '#runtime';
 import { type Finding, identityOf } from '../compare/finding.js';
 import { policyOf } from '../compare/next-steps.js';
+import type { Judged } from '../runs/judged.js';
 
 export interface StoreOptions {
   destination: string;
@@ -82,35 +83,38 @@ function toRow(identity: string, finding: Finding, owner: string | undefined): R
 }
 
 const goneSql = `
-UPDATE discrepancy SET state = 'gone', changed_at = clock_now()
-WHERE destination = $1 AND event_id = ANY ($2::uuid[]) AND class = ANY ($3::text[]) AND state IN ('open', 'repair_failed') AND last_run_id <> $4`;
+UPDATE discrepancy d SET state = 'gone', changed_at = clock_now()
+FROM json_to_recordset($2::json) AS i("eventId" uuid, kind text, names text[])
+WHERE d.destination = $1 AND d.event_id = i."eventId" AND d.class = ANY ($3::text[]) AND d.state IN ('open', 'repair_failed') AND d.last_run_id <> $4
+  AND (i.names IS NULL OR (d.kind IS NOT DISTINCT FROM i.kind AND d.class || coalesce('/' || d.aspect, '') = ANY (i.names)))`;
 
-/** Those of these leads that this run, having looked at them, did not find again. */
-export async function closeGone(
-  tx: Tx,
-  {
-    destination,
-    runId,
-    eventIds,
-    classes,
-  }: { destination: string; runId: string; eventIds: readonly string[]; classes: readonly DiscrepancyClass[] },
-): Promise<void> {
-  if (eventIds.length > 0) await tx.sql('reconciler.gone', goneSql, [destination, eventIds, classes, runId]);
+export interface Gone {
+  destination: string;
+  runId: string;
+  judged: readonly Judged[];
+  classes: readonly DiscrepancyClass[];
+}
+
+/** Those that this run, having decided about them, did not find again. */
+export async function closeGone(tx: Tx, { destination, runId, judged, classes }: Gone): Promise<void> {
+  if (judged.length > 0) await tx.sql('reconciler.gone', goneSql, [destination, JSON.stringify(judged), classes, runId]);
 }
 
 const goneWindowSql = `
 UPDATE discrepancy SET state = 'gone', changed_at = clock_now()
-WHERE destination = $1 AND at >= $2 AND at < $3 AND class = ANY ($4::text[]) AND state IN ('open', 'repair_failed') AND last_run_id <> $5`;
+WHERE destination = $1 AND at >= $2 AND at < $3 AND class = ANY ($4::text[]) AND state IN ('open', 'repair_failed') AND last_run_id <> $5
+  AND kind = $6`;
 
 export interface GoneWindow {
   destination: string;
   runId: string;
+  kind: string;
   from: Date;
   to: Date;
   classes: readonly DiscrepancyClass[];
 }
 
-/** Those of records in a window that this run, having read all its changes, did not find again. */
-export async function closeGoneWindow(tx: Tx, { destination, runId, from, to, classes }: GoneWindow): Promise<void> {
-  await tx.sql('reconciler.gone_window', goneWindowSql, [destination, from, to, classes, runId]);
+/** Those of records of a kind in a window that this run, having read all its changes, did not find again. */
+export async function closeGoneWindow(tx: Tx, { destination, runId, kind, from, to, classes }: GoneWindow): Promise<void> {
+  await tx.sql('reconciler.gone_window', goneWindowSql, [destination, from, to, classes, runId, kind]);
 }

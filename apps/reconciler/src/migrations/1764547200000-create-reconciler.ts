@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { schemaIdsDdl } from '#messaging';
 
 /**
- * - `run`: one comparison of a destination over a window of `submitted_at`. (`lease_owner`, `lease_until`): the one process that works at it;
+ * - `run`: one comparison of a destination over a window of deliveries. (`lease_owner`, `lease_until`): the one process that works at it;
  *   whatever a page comes to is committed together with `cursor`, fenced by it. `takes`: how often a process took it on.
  * - `look`: a record that was missed once. It is called missing when a later look misses it too.
  * - `seen`: what stood there when it was compared last. `status`: the last one that was right. Persons go by the reference of their record, so

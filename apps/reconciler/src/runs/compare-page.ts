@@ -7,6 +7,7 @@ import { judgeAbsence } from '../compare/judge-absence.js';
 import { isToldAbout, judgeTelling } from '../compare/judge-telling.js';
 import { type Rules, rulesOf } from '../compare/rules.js';
 import type { DestinationReader, KeyOf, ReadRecords } from '../destinations/destination-reader.js';
+import { type Judged, judgedBy } from './judged.js';
 import { type LoadedLead, loadLeads } from './load-page.js';
 import { type Missed, nameOf, type RecordName, readLooks, readSeen, type SeenRecord } from './remembered.js';
 import { databaseNowMs } from './run-row.js';
@@ -22,6 +23,8 @@ export interface PageResult {
   found: Missed[];
   knownLooks: ReadonlyMap<string, number>;
   seen: SeenRecord[];
+  /** What was decided, found or not. */
+  judged: Judged[];
 }
 
 export interface PageOptions {
@@ -56,9 +59,17 @@ export async function comparePage({ tools, reader, destination }: PageOptions, i
   const config = site.destinations[destination];
   if (config === undefined) throw new Error('the destination is gone from the site file');
   const judged = judge(read, { tools, destination, rules: rulesOf(config), nowMs, seen, knownLooks });
-  const told = config.primary ? await untold(tools, leads, nowMs) : [];
-  const findings = await stillTrue(sources.deliveries, [...judged.findings, ...told], { items, destination });
-  return { ...judged, findings, compared: leads.length, knownLooks };
+  const told = config.primary ? await untold(tools, leads, nowMs) : noneTold;
+  const all = [...judged.findings, ...told.findings];
+  const moved = await movedMeanwhile(sources.deliveries, all, { items, destination });
+  const erased = items.filter(({ state }) => state === 'erased').map(({ event_id }) => ({ eventId: event_id }));
+  return {
+    ...judged,
+    findings: all.filter(({ eventId = '' }) => !moved.has(eventId)),
+    judged: [...judged.judged, ...told.judged, ...erased].filter(({ eventId }) => !moved.has(eventId)),
+    compared: leads.length,
+    knownLooks,
+  };
 }
 
 /** Kinds in the order of the leads' operations; each is read at once. */
@@ -121,24 +132,29 @@ interface JudgeContext {
   knownLooks: ReadonlyMap<string, number>;
 }
 
-function judge(read: readonly Read[], context: JudgeContext): Pick<PageResult, 'findings' | 'missed' | 'found' | 'seen'> {
+type Verdicts = Pick<PageResult, 'findings' | 'missed' | 'found' | 'seen' | 'judged'>;
+
+function judge(read: readonly Read[], context: JudgeContext): Verdicts {
   const { rules, nowMs, seen, knownLooks } = context;
-  const result: Pick<PageResult, 'findings' | 'missed' | 'found' | 'seen'> = { findings: [], missed: [], found: [], seen: [] };
+  const result: Verdicts = { findings: [], missed: [], found: [], seen: [], judged: [] };
   for (const one of read) {
     const { operation, name } = one;
     const { item } = one.lead;
     const before = seen.get(nameOf(name));
-    const compared = compareOperation({ ...sidesOf(one, context), seen: before }, rules);
+    const sides = { ...sidesOf(one, context), seen: before };
+    const compared = compareOperation(sides, rules);
+    const decided = { eventId: item.event_id, kind: operation.kind };
     result.findings.push(...compared.findings);
-    const missed = { kind: operation.kind, eventId: item.event_id };
     if (compared.seen !== undefined) result.seen.push({ ...name, seen: compared.seen });
     if (!compared.absent) {
-      result.found.push(missed);
+      result.found.push(decided);
+      result.judged.push({ ...decided, names: judgedBy(sides, compared, false) });
       continue;
     }
     const missedSinceMs = knownLooks.get(nameOf({ kind: operation.kind, key: item.event_id }));
     const verdict = judgeAbsence({ item, operation, seen: before, missedSinceMs }, rules, nowMs);
-    if (verdict.kind === 'unconfirmed') result.missed.push(missed);
+    result.judged.push({ ...decided, names: judgedBy(sides, compared, verdict.kind === 'finding') });
+    if (verdict.kind === 'unconfirmed') result.missed.push(decided);
     if (verdict.kind === 'finding') result.findings.push(verdict.finding);
   }
   return result;
@@ -155,38 +171,46 @@ function sidesOf(
   return { item, operation, expected, records, presenceOnly, readAtMs: nowMs };
 }
 
+type Told = Pick<PageResult, 'findings' | 'judged'>;
+
+const noneTold: Told = { findings: [], judged: [] };
+
 async function untold(
   { sources, site }: { sources: RunTools['sources']; site: Site },
   leads: readonly LoadedLead[],
   nowMs: number,
-): Promise<Finding[]> {
+): Promise<Told> {
   const due = leads.filter(({ item, event }) => isToldAbout(item, { source: event.source }, { site, nowMs }));
-  if (due.length === 0) return [];
+  // What a person decided is not told back.
+  const over = leads.filter(({ item }) => item.state === 'discarded');
+  const judged = [...due, ...over].map(({ item }): Judged => ({ eventId: item.event_id, names: ['told_nobody'] }));
+  if (due.length === 0) return { findings: [], judged };
   const eventIds = due.map(({ item }) => item.event_id);
   const { items } = await sources.notifications({ ...anyTime, event_ids: eventIds });
-  return due.flatMap(
+  const findings = due.flatMap(
     ({ item }) =>
       judgeTelling(
         item,
         items.filter(({ event_id }) => event_id === item.event_id),
       ) ?? [],
   );
+  return { findings, judged };
 }
 
-const anyTime = { from: new Date(0).toISOString(), to: new Date(8_640_000_000_000).toISOString() };
+/** For events that are named, whenever they were submitted. */
+export const anyTime = { from: new Date(0).toISOString(), to: new Date(8_640_000_000_000).toISOString() };
 
-/** Leads move on while they are compared: what is found of one that has changed meanwhile is left to the next run. */
-async function stillTrue(
+/** Leads move on while they are compared: what is found of one that has changed meanwhile is left to the next run. Gives their events. */
+async function movedMeanwhile(
   deliveries: RunTools['sources']['deliveries'],
   findings: readonly Finding[],
   { items, destination }: { items: readonly WindowItem[]; destination: string },
-): Promise<Finding[]> {
+): Promise<ReadonlySet<string>> {
   const eventIds = [...new Set(findings.flatMap(({ eventId }) => eventId ?? []))];
-  if (eventIds.length === 0) return [];
+  if (eventIds.length === 0) return new Set();
   const now = await deliveries({ ...anyTime, destination, event_ids: eventIds });
-  const stateOf = ({ state, generation, operations, contact_written_at, contact_held }: WindowItem): string =>
-    JSON.stringify([state, generation, operations, contact_written_at, contact_held]);
+  const stateOf = (item: WindowItem): string => JSON.stringify([item.state, item.generation, item.operations, item.contact_written_at]);
   const before = new Map(items.map((item) => [item.event_id, stateOf(item)]));
   const same = new Set(now.items.filter((item) => before.get(item.event_id) === stateOf(item)).map(({ event_id }) => event_id));
-  return findings.filter(({ eventId }) => eventId === undefined || same.has(eventId));
+  return new Set(eventIds.filter((id) => !same.has(id)));
 }

@@ -1,10 +1,13 @@
 import type { DiscrepancyClass, ReconcileRun, RunState } from '#delivery';
 import type { Sql } from '#runtime';
 
-/** Where a run goes on. `forward`: from our deliveries to the destination; `reverse`: from its changes to ours; by kind of record. */
+/**
+ * Where a run goes on. `forward`: from our deliveries to the destination; `known`: once more those whose discrepancies are open, whenever they were
+ * submitted; `reverse`: from the destination's changes to ours, by kind of record.
+ */
 export interface RunCursor {
-  phase?: 'forward' | 'reverse';
-  /** Of the deliveries, or of the destination's changes. */
+  phase?: 'forward' | 'known' | 'reverse';
+  /** Of the deliveries, of their event ids, or of the destination's changes. */
   after?: string;
   /** Kind whose changes are read. */
   kind?: string;

@@ -1,14 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DiscrepancyClass } from '#delivery';
+import type { DiscrepancyClass, WindowItem } from '#delivery';
 import { type DestinationConfig, InternalUnavailable, type Logger, metrics, type Tx } from '#runtime';
 import { DestinationReader, DestinationUnreadable } from '../destinations/destination-reader.js';
+import { knownLeads } from '../discrepancies/known-leads.js';
 import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/store-findings.js';
 import { compareChanges } from './compare-changes.js';
-import { comparePage, type PageResult } from './compare-page.js';
+import { anyTime, comparePage, type PageResult } from './compare-page.js';
 import { end, giveBack, type Holder, placeOf, renew, step } from './lease.js';
 import { isPassing, leavesNothing } from './passing.js';
 import { saveLooks, saveSeen } from './remembered.js';
 import type { RunCounts, RunCursor, RunRow } from './run-row.js';
+import { bySchedule } from './start-run.js';
 import type { RunTools } from './tools.js';
 import { WaitingPeople } from './waiting-people.js';
 
@@ -110,7 +112,9 @@ export class Run {
 
   private async work(): Promise<void> {
     let cursor = this.options.row.cursor;
-    while (cursor.phase !== 'reverse') cursor = await this.patiently(cursor, () => this.forward(cursor));
+    while (cursor.phase !== 'reverse') {
+      cursor = await this.patiently(cursor, () => (cursor.phase === 'known' ? this.known(cursor) : this.forward(cursor)));
+    }
     const waiting = new WaitingPeople({ tools: this.options.tools, destination: this.options.row.destination, ...this.window });
     while (cursor.kind !== undefined) cursor = await this.patiently(cursor, () => this.reverse(cursor, waiting));
   }
@@ -154,16 +158,38 @@ export class Run {
       after: cursor.after,
       limit: this.config.reconcile?.page,
     });
+    const following: RunCursor = row.by_whom === bySchedule ? { phase: 'known' } : this.beginReverse();
+    return this.compare(items, next === undefined ? following : { phase: 'forward', after: next });
+  }
+
+  /** A window moves on; what it has found does not go out of sight with it. */
+  private async known({ after }: RunCursor): Promise<RunCursor> {
+    const { tools, row } = this.options;
+    const { destination, run_id: runId, from_at: repairedFrom } = row;
+    const limit = this.config.reconcile?.page ?? 200;
+    const eventIds = await knownLeads(tools.db, { destination, runId, classes: forwardClasses, repairedFrom, after, limit });
+    const asked = { ...anyTime, destination, event_ids: eventIds };
+    const { items } = eventIds.length === 0 ? { items: [] } : await tools.sources.deliveries(asked);
+    return this.compare(items, eventIds.length < limit ? this.beginReverse() : { phase: 'known', after: eventIds.at(-1) });
+  }
+
+  private beginReverse(): RunCursor {
+    return { phase: 'reverse', kind: this.nextKind() };
+  }
+
+  /** Compares some deliveries and commits what that came to. @param place where the run goes on then */
+  private async compare(items: readonly WindowItem[], place: RunCursor): Promise<RunCursor> {
+    const { tools, row } = this.options;
+    const { destination, run_id: runId } = row;
     const result = await comparePage({ tools, reader: this.reader, destination }, items);
-    const after: RunCursor = next === undefined ? { phase: 'reverse', kind: this.nextKind() } : { phase: 'forward', after: next };
-    await this.commit(after, async (tx) => {
+    await this.commit(place, async (tx) => {
       const counts = await this.store(tx, result.findings);
       await saveSeen(tx, destination, result.seen);
       await saveLooks(tx, destination, { ...result, known: result.knownLooks });
-      await closeGone(tx, { destination, runId: row.run_id, eventIds: items.map(({ event_id }) => event_id), classes: forwardClasses });
+      await closeGone(tx, { destination, runId, judged: result.judged, classes: forwardClasses });
       return this.added(counts, result);
     });
-    return after;
+    return place;
   }
 
   private added(counts: RunCounts, { compared, missed }: Pick<PageResult, 'compared' | 'missed'>): RunCounts {
@@ -195,8 +221,8 @@ export class Run {
     };
     await this.commit(place, async (tx) => {
       const counts = await this.store(tx, findings);
-      if (isLast && following === undefined)
-        await closeGoneWindow(tx, { destination, runId: row.run_id, ...window, classes: reverseClasses });
+      const isRead = page !== undefined && isLast;
+      if (isRead) await closeGoneWindow(tx, { destination, runId: row.run_id, kind, ...window, classes: reverseClasses });
       return counts;
     });
     return place;

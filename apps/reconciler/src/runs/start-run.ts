@@ -39,12 +39,17 @@ export async function stopRun(db: Database, { run_id, by }: StopRunRequest): Pro
 }
 
 /** Who asks for the comparisons that nobody asks for. */
-const bySchedule = 'schedule';
+export const bySchedule = 'schedule';
 
-/** Its own last run, ended or not, says when the next one is due. */
+/**
+ * Its own last run, ended or not, says when the next one is due; the last that came to its end, from where on there is something to look at: a run
+ * may have waited, failed, or not have been put down for longer than a window.
+ */
 const dueSql = `
 INSERT INTO run (run_id, destination, from_at, to_at, state, by_whom, created_at)
-SELECT $1, $2, clock_now() - $3::float8 * interval '1 millisecond', clock_now(), 'waiting', '${bySchedule}', clock_now()
+SELECT $1, $2, least(clock_now() - $3::float8 * interval '1 millisecond',
+    (SELECT max(to_at) FROM run WHERE destination = $2 AND by_whom = '${bySchedule}' AND state = 'finished')),
+  clock_now(), 'waiting', '${bySchedule}', clock_now()
 WHERE NOT EXISTS (
   SELECT FROM run WHERE destination = $2 AND by_whom = '${bySchedule}'
     AND (state IN ('waiting', 'running') OR created_at > clock_now() - $4::float8 * interval '1 millisecond'))
