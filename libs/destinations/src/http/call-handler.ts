@@ -87,6 +87,8 @@ export class CallHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    // An interim answer (103) says only that there will be one.
+    if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
     this.#timer.enter('read_timeout', this.#options.limits.readMs);

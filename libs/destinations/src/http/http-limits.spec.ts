@@ -167,6 +167,17 @@ describe('the limits of a call', () => {
       expect(tookMs).toBeGreaterThan(1_000);
     });
 
+    it('begin the reading with the answer itself, not with an interim one', async () => {
+      const port = await tcp((socket) => {
+        socket.once('data', () => {
+          socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n');
+          setTimeout(() => socket.end('HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\n{}'), 3 * partMs);
+        });
+      });
+      const { result } = await limited(port, { readMs: partMs, firstByteMs: totalMs });
+      expect(result).toMatchObject({ kind: 'answered', status: 201, body: '{}' });
+    });
+
     it('begin the wait for the first byte only when a long request has been written', async () => {
       const port = await tcp((socket) => {
         socket.pause();
