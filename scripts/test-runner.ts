@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testSize } from '#testkit';
+import { runPreparation } from './run-preparation.js';
 import {
   add,
   type Counts,
@@ -25,11 +26,13 @@ const size = testSize();
 const endGraceMs = 30_000;
 /** A stage that hangs is killed and counted as failed, so that a run always ends with its closing line. */
 const stageLimitMs = (size === 'long' ? 120 : 40) * 60_000;
+/** A preparation that hangs is a failure of its stage, and of no other. */
+const preparationLimitMs = 15 * 60_000;
 /** In a run that decides about a change nothing is passed over. */
 const strict = (process.env.CI ?? '') !== '';
 const folder = mkdtempSync(join(tmpdir(), 'lead-delivery-test-'));
 let running: ChildProcess | undefined;
-const preparing = new Set<ChildProcess>();
+const preparing = new Set<number>();
 let interrupted = false;
 
 function jestArguments(stage: Stage, outputFile: string): string[] {
@@ -73,31 +76,16 @@ function runStage(stage: Stage): Promise<{ counts: Counts; slow: string[] }> {
 
 /** Gives way to the tests that run meanwhile. */
 function prepare({ name, prepare: program = '' }: Stage): Promise<Prepared> {
-  const child = spawn('nice', [process.execPath, join(root, 'dist', program)], {
+  const { pid, ended } = runPreparation({
+    command: 'nice',
+    args: [process.execPath, join(root, 'dist', program)],
     cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
+    limitMs: preparationLimitMs,
+    print: (line) => console.log(`${name}: ${line}`),
   });
-  preparing.add(child);
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (text: Buffer) => {
-      for (const line of text
-        .toString()
-        .split('\n')
-        .filter((one) => one.trim() !== '')) {
-        said = line;
-        console.log(`${name}: ${line}`);
-      }
-    });
-  }
-  return new Promise((resolve) => {
-    child.once('error', ({ message }) => resolve({ exitCode: 1, said: message }));
-    child.once('close', (exitCode) => {
-      preparing.delete(child);
-      resolve({ exitCode, said });
-    });
-  });
+  if (pid === undefined) return ended;
+  preparing.add(pid);
+  return ended.finally(() => preparing.delete(pid));
 }
 
 function readReport(file: string): JestReport | undefined {
@@ -116,7 +104,7 @@ function killGroup(child: ChildProcess): void {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     interrupted = true;
-    for (const child of [running, ...preparing]) if (child?.pid !== undefined) process.kill(-child.pid, signal);
+    for (const pid of [running?.pid, ...preparing]) if (pid !== undefined) process.kill(-pid, signal);
   });
 }
 

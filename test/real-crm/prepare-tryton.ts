@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePortRange, identify, isRunning, type ProcessIdentity, pause, stopProcess } from '#testkit';
@@ -8,6 +8,9 @@ import { startDatabase, startServer, writeSettings } from './tryton-programs.js'
 import { makeTemplate } from './tryton-template.js';
 
 const run = promisify(execFile);
+
+/** Of each command: one that hangs ends as one that failed. */
+const inTime = { timeout: 8 * 60_000, killSignal: 'SIGKILL' } as const;
 
 /** Tryton cannot be had on this machine: no Python 3 with venv, or no way to its packages. */
 export class NoTryton extends Error {
@@ -33,8 +36,8 @@ async function install({ venv, requirements, installed }: TrytonPlace, progress:
   progress('Installing Tryton (100 MB, once)');
   rmSync(venv, { recursive: true, force: true });
   try {
-    await run('python3', ['-m', 'venv', venv]);
-    await run(join(venv, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', '--no-compile', '-r', requirements]);
+    await run('python3', ['-m', 'venv', venv], inTime);
+    await run(join(venv, 'bin', 'pip'), ['install', '--quiet', '--disable-pip-version-check', '--no-compile', '-r', requirements], inTime);
   } catch (error) {
     throw new NoTryton(`Tryton could not be installed: ${lastLine(error)}`);
   }
@@ -42,7 +45,8 @@ async function install({ venv, requirements, installed }: TrytonPlace, progress:
 }
 
 function lastLine(error: unknown): string {
-  const { stderr = '', message = '', code } = error as { stderr?: string; message?: string; code?: unknown };
+  const { stderr = '', message = '', code, killed } = error as { stderr?: string; message?: string; code?: unknown; killed?: boolean };
+  if (killed === true) return `it took longer than ${inTime.timeout / 60_000} minutes`;
   if (code === 'ENOENT') return 'there is no python3';
   return (stderr.trim() || message).split('\n').at(-1) ?? '';
 }
@@ -66,17 +70,28 @@ async function template(place: TrytonPlace, progress: (line: string) => void): P
 
 /** Runs alone on this machine. A holder that has gone counts for nothing. */
 async function locked(file: string, work: () => Promise<void>): Promise<void> {
-  const mine = identify(process.pid);
-  for (;;) {
-    try {
-      writeFileSync(file, JSON.stringify(mine), { flag: 'wx' });
-      break;
-    } catch {
+  const mine = `${file}.${process.pid}`;
+  // Whole from the start: one that is half written looks like that of a holder who has gone.
+  writeFileSync(mine, JSON.stringify(identify(process.pid)));
+  try {
+    while (!taken(mine, file)) {
       if (!holderRuns(file)) rmSync(file, { force: true });
       await pause(200);
     }
+  } finally {
+    rmSync(mine, { force: true });
   }
   await work().finally(() => rmSync(file, { force: true }));
+}
+
+function taken(mine: string, file: string): boolean {
+  try {
+    linkSync(mine, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
 }
 
 function holderRuns(file: string): boolean {
