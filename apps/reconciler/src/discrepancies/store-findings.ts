@@ -3,6 +3,7 @@ import type { Tx } from '#runtime';
 import { type Finding, identityOf } from '../compare/finding.js';
 import { policyOf } from '../compare/next-steps.js';
 import type { Judged } from '../runs/judged.js';
+import { isAccepted, joined } from './accepted.js';
 
 export interface StoreOptions {
   destination: string;
@@ -15,13 +16,16 @@ interface KnownRow {
   identity: string;
   state: DiscrepancyState;
   last_run_id: string;
+  fields: string[];
+  evidence: Finding['evidence'];
 }
 
-const knownSql = 'SELECT identity, state, last_run_id FROM discrepancy WHERE identity = ANY ($1::text[]) ORDER BY identity FOR UPDATE';
+const knownSql =
+  'SELECT identity, state, last_run_id, fields, evidence FROM discrepancy WHERE identity = ANY ($1::text[]) ORDER BY identity FOR UPDATE';
 
 /**
- * A discrepancy that is found again is the same one. What somebody accepted stays accepted, what is being repaired stays that; one that was
- * repaired, or had gone, is open again: unless the repair came after this run began to look.
+ * A discrepancy that is found again is the same one. What is being repaired stays that; one that was repaired, or had gone, is open again:
+ * unless the repair came after this run began to look. So is one that was accepted as something else.
  */
 const storeSql = `
 INSERT INTO discrepancy AS d (identity, destination, organization, event_id, lead_ref, kind, operation_key, ref, class, aspect, fields, evidence,
@@ -34,8 +38,11 @@ ON CONFLICT (identity) DO UPDATE
 SET organization = excluded.organization, event_id = excluded.event_id, lead_ref = excluded.lead_ref, operation_key = excluded.operation_key,
   ref = excluded.ref, fields = excluded.fields, evidence = excluded.evidence, urgency = excluded.urgency, owner = excluded.owner,
   repair = excluded.repair, last_run_id = excluded.last_run_id, last_seen_at = excluded.last_seen_at,
-  state = CASE WHEN d.state = 'gone' OR (d.state = 'repaired' AND d.changed_at < $4) THEN 'open' ELSE d.state END,
-  changed_at = CASE WHEN d.state = 'gone' OR (d.state = 'repaired' AND d.changed_at < $4) THEN excluded.changed_at ELSE d.changed_at END`;
+  state = CASE WHEN d.state IN ('gone', 'accepted') OR (d.state = 'repaired' AND d.changed_at < $4) THEN 'open' ELSE d.state END,
+  changed_at = CASE WHEN d.state IN ('gone', 'accepted') OR (d.state = 'repaired' AND d.changed_at < $4) THEN excluded.changed_at ELSE d.changed_at END`;
+
+/** What was accepted stays as it was accepted: it is what the next comparison goes by. */
+const seenAgainSql = 'UPDATE discrepancy SET last_run_id = $2, last_seen_at = clock_now() WHERE identity = ANY ($1::text[])';
 
 export type NewCounts = Partial<Record<DiscrepancyClass, number>>;
 
@@ -45,20 +52,45 @@ export async function storeFindings(
   findings: readonly Finding[],
   { destination, runId, owner, begunAt }: StoreOptions & { begunAt: Date },
 ): Promise<NewCounts> {
-  const byIdentity = new Map(findings.map((finding) => [identityOf(destination, finding), finding]));
+  const byIdentity = new Map<string, Finding>();
+  for (const finding of findings) {
+    const identity = identityOf(destination, finding);
+    byIdentity.set(identity, joined(byIdentity.get(identity), finding));
+  }
   if (byIdentity.size === 0) return {};
   // In one order, so that two processes do not wait for each other.
   const sorted = [...byIdentity].sort(([one], [other]) => (one < other ? -1 : 1));
   const identities = sorted.map(([identity]) => identity);
-  const known = await tx.sql<KnownRow>('reconciler.known', knownSql, [identities]);
-  const foundBefore = new Set(known.filter(({ last_run_id }) => last_run_id === runId).map(({ identity }) => identity));
-  const rows = sorted.map(([identity, finding]) => toRow(identity, finding, owner));
-  await tx.sql('reconciler.store', storeSql, [JSON.stringify(rows), destination, runId, begunAt]);
+  const rows = await tx.sql<KnownRow>('reconciler.known', knownSql, [identities]);
+  const known = new Map(rows.map((row) => [row.identity, row]));
+  const met = sorted.map(([identity, finding]) => meet(identity, finding, { known: known.get(identity), runId }));
+  const accepted = met.filter(({ isCovered }) => isCovered).map(({ identity }) => identity);
+  const others = met.filter(({ isCovered }) => !isCovered).map(({ identity, finding }) => toRow(identity, finding, owner));
+  if (accepted.length > 0) await tx.sql('reconciler.seen_again', seenAgainSql, [accepted, runId]);
+  if (others.length > 0) await tx.sql('reconciler.store', storeSql, [JSON.stringify(others), destination, runId, begunAt]);
   const counts: NewCounts = {};
-  for (const [identity, finding] of sorted) {
-    if (!foundBefore.has(identity)) counts[finding.class] = (counts[finding.class] ?? 0) + 1;
+  for (const { finding, isNew } of met) {
+    if (isNew) counts[finding.class] = (counts[finding.class] ?? 0) + 1;
   }
   return counts;
+}
+
+interface Met {
+  identity: string;
+  finding: Finding;
+  /** Somebody accepted just this. */
+  isCovered: boolean;
+  /** This run had not found it before, or only as what was accepted. */
+  isNew: boolean;
+}
+
+function meet(identity: string, found: Finding, { known, runId }: { known: KnownRow | undefined; runId: string }): Met {
+  const isAgain = known?.last_run_id === runId;
+  const wasAccepted = known?.state === 'accepted';
+  const isCovered = wasAccepted && isAccepted(known, found);
+  // Another page of the run may have another lead of the person: what differs is what differs from any of them.
+  const fields = isAgain ? [...new Set([...known.fields, ...(found.fields ?? [])])].sort() : found.fields;
+  return { identity, finding: { ...found, fields }, isCovered, isNew: !isAgain || (wasAccepted && !isCovered) };
 }
 
 function toRow(identity: string, finding: Finding, owner: string | undefined): Record<string, unknown> {
