@@ -59,7 +59,7 @@ function textOf(filter: Filter, person: Person, after: Position | undefined): { 
   ];
   const text = `
 WITH page AS MATERIALIZED (
-  SELECT dead_letter_id, age_from FROM open_letter JOIN letter_kind USING (kind_id) WHERE ${narrow.sql} ORDER BY age_from, dead_letter_id LIMIT ${page}
+  SELECT dead_letter_id, age_from FROM open_letter_times JOIN letter_kind USING (kind_id) WHERE ${narrow.sql} ORDER BY age_from, dead_letter_id LIMIT ${page}
 )
 SELECT d.dead_letter_id, d.event_id, d.destination, d.service, d.organization, d.class, d.deadline_at, d.dead_at,
   ${microsecondsOf('page.age_from')} AS position, ${wide.length === 0 ? 'true' : `(${wide.join(' AND ')}) IS TRUE`} AS fits,

@@ -23,7 +23,7 @@ interface Depth {
 const sql = `
 WITH by_kind AS MATERIALIZED (
   SELECT kind_id, count(*) AS count, count(*) FILTER (WHERE respond_by < clock_now()) AS overdue, min(age_from) AS age_from, min(dead_at) AS dead_at
-  FROM open_letter GROUP BY kind_id)
+  FROM open_letter_times GROUP BY kind_id)
 SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE destination END AS destination, class, sum(count) AS open,
   coalesce(extract(epoch FROM clock_now() - min(age_from)), 0)::float8 AS submitted_seconds,
   coalesce(extract(epoch FROM clock_now() - min(dead_at)), 0)::float8 AS dead_seconds,

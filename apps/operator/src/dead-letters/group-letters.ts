@@ -63,7 +63,7 @@ WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
 by_hour AS MATERIALIZED (
   SELECT kind_id, width_bucket(dead_at, ${hourBegins}) AS hour, count(*) AS count, min(dead_at) AS first_at, max(dead_at) AS last_at,
     min(respond_by) AS respond_by, count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)) AS overdue
-  FROM open_letter${where === 'true' ? '' : ` WHERE kind_id IN (SELECT kind_id FROM letter_kind WHERE ${where})`} GROUP BY kind_id, hour
+  FROM open_letter_times${where === 'true' ? '' : ` WHERE kind_id IN (SELECT kind_id FROM letter_kind WHERE ${where})`} GROUP BY kind_id, hour
 ), by_kind AS MATERIALIZED (
   SELECT kind_id, group_key, disposition, assignee, first_at, last_at, respond_by, count, overdue, hour
   FROM by_hour JOIN letter_kind USING (kind_id)
@@ -81,8 +81,8 @@ by_hour AS MATERIALIZED (
   FROM by_kind WHERE group_key IN (SELECT group_key FROM shown) GROUP BY group_key, kind_id
 ), sampled AS (
   SELECT group_key, (array_agg(one.event_id::text ORDER BY one.dead_at DESC))[1:${samples}] AS sample_event_ids
-  FROM newest, LATERAL (SELECT event_id, dead_at FROM open_letter
-    WHERE open_letter.kind_id = newest.kind_id AND event_id IS NOT NULL ORDER BY dead_at DESC LIMIT ${samples}) one
+  FROM newest, LATERAL (SELECT event_id, dead_at FROM open_letter_times
+    WHERE open_letter_times.kind_id = newest.kind_id AND event_id IS NOT NULL ORDER BY dead_at DESC LIMIT ${samples}) one
   WHERE place <= ${samples} GROUP BY group_key
 )
 SELECT shown.group_key AS key, class, destination, code, schema_id, shown.count, first_at, last_at, shown.respond_by, overdue,

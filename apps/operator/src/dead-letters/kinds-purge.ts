@@ -6,7 +6,7 @@ const timeoutSql = "SELECT set_config('lock_timeout', '500ms', true)";
 const lockSql = 'LOCK TABLE letter_kind IN SHARE ROW EXCLUSIVE MODE';
 const purgeSql = `
 DELETE FROM letter_kind WHERE kind_id IN (
-  SELECT kind_id FROM letter_kind k WHERE NOT EXISTS (SELECT FROM open_letter o WHERE o.kind_id = k.kind_id) LIMIT 10000)
+  SELECT kind_id FROM letter_kind k WHERE NOT EXISTS (SELECT FROM open_letter_times o WHERE o.kind_id = k.kind_id) LIMIT 10000)
 RETURNING kind_id`;
 const lockNotAvailable = '55P03';
 

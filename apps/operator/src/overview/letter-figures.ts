@@ -19,7 +19,7 @@ export async function letterFigures(db: Sql, reader: Reader): Promise<LetterFigu
   const text = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now), by_kind AS MATERIALIZED (
   SELECT kind_id, count(*) AS count, count(*) FILTER (WHERE respond_by < (SELECT now FROM clock)) AS overdue, min(age_from) AS age_from
-  FROM open_letter GROUP BY kind_id)
+  FROM open_letter_times GROUP BY kind_id)
 SELECT CASE WHEN destination LIKE 'lead/%' THEN 'notifications' ELSE destination END AS destination,
   CASE class WHEN 'deadline_exceeded' THEN 'expired' WHEN 'unverified_write' THEN 'uncertain' ELSE 'dead' END AS state, owner,
   sum(count)::int AS count, sum(overdue)::int AS overdue,

@@ -20,6 +20,23 @@ class AlterNote1700000000002 {
   async down(): Promise<void> {}
 }
 
+/** Fails unless the service has its rights on the table of the migration before. */
+class Looks1700000000003 {
+  readonly name = 'Looks1700000000003';
+  async up(runner: { query(sql: string): Promise<unknown> }): Promise<void> {
+    await runner.query("select 1 / has_table_privilege('ld_mig_c', 'note', 'select, insert, update, delete')::int");
+  }
+  async down(): Promise<void> {}
+}
+
+class Fails1700000000004 {
+  readonly name = 'Fails1700000000004';
+  up(): Promise<void> {
+    return Promise.reject(new Error('no'));
+  }
+  async down(): Promise<void> {}
+}
+
 let fresh: TestDatabase;
 let owner: pg.Client;
 
@@ -78,6 +95,20 @@ describe('migrateService', () => {
       await db.close();
       await owner.query(`drop role ${login}`);
     }
+  });
+
+  it('gives the service each new table at once, also where a later migration fails', async () => {
+    const migrations = [CreateNote1700000000001, Looks1700000000003, Fails1700000000004];
+    await expect(migrateService({ url: fresh.url, service: 'mig-c', migrations })).rejects.toThrow('no');
+    const db = await openDatabase({ url: fresh.url, role: 'ld_mig_c', schema: 'mig_c', applicationName: 'mig-spec' });
+    try {
+      expect(await db.sql('write', 'insert into note default values returning 1 as one', [])).toEqual([{ one: 1 }]);
+    } finally {
+      await db.close();
+    }
+    await migrateService({ url: fresh.url, service: 'mig-c', migrations: migrations.slice(0, 2) });
+    const { rows } = await owner.query("select has_table_privilege('ld_mig_c', 'mig_c.migration', 'insert') as may");
+    expect(rows).toEqual([{ may: false }]);
   });
 
   it('gives up on a table that somebody holds, and succeeds when it is run again', async () => {

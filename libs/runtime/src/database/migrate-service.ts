@@ -27,6 +27,7 @@ const tableLockMs = 2_000;
 /**
  * Job: creates the role, the schema, its grants and `clock_now()`, then runs the service's migrations as the owner. Can be repeated.
  * Several at once queue under an advisory lock. A statement that waits more than 2 s for a table lock fails, and the job can be run again.
+ * The service may be at work meanwhile: what a migration creates is the role's from the moment it is there, also where a later one fails.
  */
 export async function migrateService(options: MigrateOptions): Promise<{ applied: string[] }> {
   const { url, service, migrations } = options;
@@ -43,6 +44,7 @@ export async function migrateService(options: MigrateOptions): Promise<{ applied
     await takeLock(client);
     await createRole(client, role, options.login);
     await createSchema(client, schema, role);
+    await client.query(grantsToCome(schema, role));
     const applied = await runMigrations({ url, schema, migrations });
     await client.query(grants(schema, role));
     return { applied };
@@ -109,6 +111,14 @@ function grants(schema: string, role: string): string {
     grant usage, select on all sequences in schema ${inSchema} to ${to};
     revoke all on ${inSchema}.${migrationsTable} from ${to};
     grant select on ${inSchema}.${migrationsTable} to ${to}`;
+}
+
+/** The same for what the owner creates from now on, the record of migrations included until `grants` has run. */
+function grantsToCome(schema: string, role: string): string {
+  const [inSchema, to] = [pg.escapeIdentifier(schema), pg.escapeIdentifier(role)];
+  return `
+    alter default privileges in schema ${inSchema} grant select, insert, update, delete on tables to ${to};
+    alter default privileges in schema ${inSchema} grant usage, select on sequences to ${to}`;
 }
 
 const migrationsTable = 'migration';
