@@ -10,6 +10,7 @@ import { Repairs1764460800011 } from './1764460800011-repairs.js';
 import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
 import { RefusedRecords1764547200010 } from './1764547200010-refused-records.js';
 import { ReconciliationFigures1764547200011 } from './1764547200011-reconciliation-figures.js';
+import { BalanceLease1764547200012 } from './1764547200012-balance-lease.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   ReplayAtSize1764460800012,
   RefusedRecords1764547200010,
   ReconciliationFigures1764547200011,
+  BalanceLease1764547200012,
 ];

@@ -25,13 +25,20 @@ const fewDeliveries = 10_000;
 /** Between two balances of few deliveries, and after one that could not be taken. */
 const soonS = 60;
 
+/** So long after its last sign of life whoever takes one is taken for dead. */
+const leaseMs = 180_000;
+
+const leaseSql = "clock_now() + $1::int * interval '1 ms'";
 const beginSql = `
-INSERT INTO overview_balance (one_row, began_at) VALUES (true, clock_now())
-ON CONFLICT (one_row) DO UPDATE SET began_at = clock_now() WHERE overview_balance.began_at < clock_now() - CASE
+INSERT INTO overview_balance (one_row, began_at, lease_until) VALUES (true, clock_now(), ${leaseSql})
+ON CONFLICT (one_row) DO UPDATE SET began_at = clock_now(), lease_until = ${leaseSql}
+WHERE coalesce(overview_balance.lease_until < clock_now(), true) AND overview_balance.began_at < clock_now() - CASE
   WHEN overview_balance.balance IS NULL OR (overview_balance.balance->>'accepted')::int = 0 THEN interval '${balanceEveryS} seconds'
   WHEN overview_balance.at < overview_balance.began_at OR (overview_balance.balance->>'accepted')::int < ${fewDeliveries} THEN interval '${soonS} seconds'
   ELSE interval '${everyMinutes} minutes' END
-RETURNING one_row`;
+RETURNING began_at::text`;
+const renewSql = `UPDATE overview_balance SET lease_until = ${leaseSql} WHERE began_at = $2::timestamptz`;
+const endSql = 'UPDATE overview_balance SET lease_until = NULL WHERE began_at = $1::timestamptz';
 const storeSql = 'UPDATE overview_balance SET at = clock_now(), balance = $1::jsonb';
 const readSql = 'SELECT balance FROM overview_balance WHERE balance IS NOT NULL';
 
@@ -42,11 +49,23 @@ export interface BalanceTools {
   logger: Logger;
 }
 
-/** Takes the balance, the same as `leadctl balance`, when it is time; of several processes one does. Rejects like `takeBalance`. */
-export async function keepBalance({ db, intake, owner, logger }: BalanceTools): Promise<void> {
-  if ((await db.sql('operator.begin_balance', beginSql, [])).length === 0) return;
-  const kept = toKept(await takeBalance(balanceSources({ intake, owner })));
-  await db.sql('operator.store_balance', storeSql, [JSON.stringify(kept)]);
+/**
+ * Takes the balance, the same as `leadctl balance`, when it is time; of several processes one does, however long it takes. Rejects like
+ * `takeBalance`.
+ */
+export async function keepBalance({ db, intake, owner, logger }: BalanceTools, lease = leaseMs): Promise<void> {
+  const [begun] = await db.sql<{ began_at: string }>('operator.begin_balance', beginSql, [lease]);
+  if (begun === undefined) return;
+  const renew = () => db.sql('operator.renew_balance', renewSql, [lease, begun.began_at]);
+  const renewal = setInterval(() => void renew().catch((err) => logger.warn({ err }, 'The balance could not be kept as begun')), lease / 3);
+  let kept: KeptBalance;
+  try {
+    kept = toKept(await takeBalance(balanceSources({ intake, owner })));
+    await db.sql('operator.store_balance', storeSql, [JSON.stringify(kept)]);
+  } finally {
+    clearInterval(renewal);
+    await db.sql('operator.end_balance', endSql, [begun.began_at]);
+  }
   if (!kept.balanced) logger.error({ count: kept.unaccounted }, 'Accepted deliveries are unaccounted for');
 }
 

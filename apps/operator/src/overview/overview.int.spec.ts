@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type FiguresAnswer, sumReceived } from '#delivery';
 import { type Database, InternalUnavailable } from '#runtime';
-import { type TestDatabase, testDatabase } from '#testkit';
+import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import { storeMany } from '../../test/many-letters.js';
 import { openOperatorDatabase, silent } from '../../test/rig.js';
 import type { Person } from '../people/person.js';
@@ -33,6 +33,7 @@ const clients = new Map([
   ],
 ]);
 const sample = () => takeSample({ db, clients, logger: silent });
+const leaseUntil = async () => (await sql<{ until: Date | null }>('SELECT lease_until AS until FROM overview_balance'))[0]?.until ?? null;
 const minuteLater = () => sql("UPDATE overview_sample SET at = at - interval '1 minute'");
 
 beforeAll(async () => {
@@ -146,6 +147,38 @@ describe('the balance of the overview', () => {
     expect([await began(14, 0), await began(16, 0)]).toEqual([0, 1]);
     expect([await began(50, 5), await began(70, 5)]).toEqual([0, 1]);
     expect([await began(500, 50_000), await began(700, 50_000)]).toEqual([0, 1]);
+  });
+
+  it('is taken by one process however long it takes, and by another when that one is gone', async () => {
+    let asked = 0;
+    let answer = () => {};
+    const intake = {
+      post: async (path: string) => {
+        if (!path.endsWith('deliveries:accepted')) return { items: [] };
+        asked += 1;
+        if (asked === 1) await new Promise<void>((resolve) => (answer = resolve));
+        return { items: [], to: new Date().toISOString() };
+      },
+    } as never;
+    const owner = { post: async () => ({ items: [] }) } as never;
+    const leaseMs = 900;
+    const take = () => keepBalance({ db, intake, owner, logger: silent }, leaseMs);
+    const long = take();
+    await eventually('the first to be at it', async () => asked === 1);
+    const untilBefore = await leaseUntil();
+    await eventually('the lease to be renewed', async () => Number(await leaseUntil()) > Number(untilBefore));
+    const began = "UPDATE overview_balance SET began_at = began_at - interval '11 minutes'";
+    // Its lease is no longer renewed from here on, as that of a process that is gone.
+    await sql(began);
+    await take();
+    expect(asked).toBe(1);
+    await eventually('another to take it', async () => {
+      await take();
+      return asked === 2;
+    });
+    expect(await leaseUntil()).toBeNull();
+    answer();
+    await long;
   });
 
   it('counts every accepted delivery in one sum', () => {
