@@ -30,8 +30,29 @@ interface LeadsRow extends Name {
   rows: number;
 }
 
-const keptSql = `
-select to_char((clock_now() at time zone 'UTC')::date - ${leadsKeptDays}, 'YYYY-MM-DD') as since`;
+/**
+ * Slot -1 holds what was there before anything was counted, all others what a counting process has counted. In between an intake of the release
+ * before was at work, which counts nothing: that is the time from the last day of slot -1 to the first of the others.
+ */
+const comparedSql = `
+with kept as (select (clock_now() at time zone 'UTC')::date - ${leadsKeptDays} as since),
+found as (select max(day) as day from received, kept where slot = -1 and day > since)
+select to_char(since, 'YYYY-MM-DD') as since, to_char(found.day, 'YYYY-MM-DD') as uncounted_since,
+  to_char((select min(day) from received where slot >= 0 and day >= found.day), 'YYYY-MM-DD') as counted_since
+from kept, found`;
+
+interface ComparedRow {
+  since: string;
+  uncounted_since: string | null;
+  counted_since: string | null;
+}
+
+/** Whether the number of leads of a day says something about what was counted on it. */
+function isCompared(day: string, row: ComparedRow | undefined): boolean {
+  const { since = '', uncounted_since: uncountedSince = null, counted_since: countedSince = null } = row ?? {};
+  const uncounted = uncountedSince !== null && day >= uncountedSince && (countedSince === null || day <= countedSince);
+  return day > since && !uncounted;
+}
 
 /**
  * What came in on the days from `from` to before `to`, both `2026-06-01`, as of one moment: a lead and its count are committed together. Throws
@@ -44,14 +65,14 @@ export function receivedDays(
 ): Promise<ReceivedAnswer> {
   return db.transaction(async (tx) => {
     await tx.sql('intake.one_snapshot', 'set transaction isolation level repeatable read, read only', []);
-    const [kept] = await tx.sql<{ since: string }>('intake.leads_kept', keptSql, []);
+    const [compared] = await tx.sql<ComparedRow>('intake.leads_compared', comparedSql, []);
     const leads = await countLeads(tx, { from, to, countedAtOnce });
     const counted = await tx.sql<CountedRow>('intake.received_counted', countedSql, [from, to]);
     const known = new Set(counted.map(nameOf));
     const uncounted = [...leads.values()].filter((row) => !known.has(nameOf(row))).map((row): CountedRow => ({ ...row, ...nothing }));
     const items = [...counted, ...uncounted].map((row) => {
       const number = leads.get(nameOf(row))?.leads ?? 0;
-      return toDay(row, row.day > (kept?.since ?? '') ? number : undefined);
+      return toDay(row, isCompared(row.day, compared) ? number : undefined);
     });
     return { from, to, items: items.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)) };
   });

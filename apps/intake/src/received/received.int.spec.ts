@@ -190,6 +190,36 @@ describe('what was received', () => {
     }
   });
 
+  it('compares no leads of the days on which an intake of before may have been at work, which counts nothing', async () => {
+    await acceptLeads(tools, [{ submission: submission(), trace: context }]);
+    const ago = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10);
+    const put = (day: string, slot: number) =>
+      owner.query(
+        "insert into intake.received (day, organization, source, slot, received, accepted) values ($1, 'demo', 'website', $2, 2, 2)",
+        [day, slot],
+      );
+    await put(ago(2), -1);
+    await put(ago(4), -1);
+    const leads = async () => new Map((await days()).map(({ day, leads: number }) => [day, number]));
+    // Nothing was counted before today.
+    expect(await leads()).toEqual(
+      new Map([
+        [ago(4), 0],
+        [ago(2), undefined],
+        [ago(0), undefined],
+      ]),
+    );
+    await put(ago(1), 3);
+    expect(await leads()).toEqual(
+      new Map([
+        [ago(4), 0],
+        [ago(2), undefined],
+        [ago(1), undefined],
+        [ago(0), 1],
+      ]),
+    );
+  });
+
   it('tells the asked days alone, and no number of leads where they may be purged', async () => {
     await owner.query(`insert into intake.received (day, organization, source, slot, received, accepted)
       values ('2026-01-01', 'demo', 'website', 1, 2, 2), ('2026-01-01', 'demo', 'website', 2, 3, 3), ('2026-01-02', 'demo', 'website', 1, 1, 1)`);

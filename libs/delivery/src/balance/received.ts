@@ -17,7 +17,7 @@ export interface ReceivedDay {
   conflicts: number;
   /** Refused for good. */
   rejected: number;
-  /** Leads of that day that are there as rows; absent for days from which leads are purged. */
+  /** Leads of that day that are there as rows; absent for days from which leads are purged, and for those of the upgrade to a release that counts. */
   leads?: number;
 }
 
