@@ -116,7 +116,7 @@ function valueFindings(
   differing: readonly DifferingField[],
   { sides, ours, rules }: { sides: Sides; ours: FoundRecord; rules: Rules },
 ): Finding[] {
-  const known = differing.map((field) => ({ ...field, changed: changedByOthers(sides, ours, field.name, rules) }));
+  const known = differing.map((field) => ({ ...field, changed: changedByOthers(sides, { record: ours, field: field.name }, rules) }));
   // Whoever wrote last is right about the newest: there it is them.
   const counted = known.filter(({ truth, changed }) => truth === 'ours' || (truth === 'newest' && !changed));
   // A repair writes all that the lead carries: every difference has to be a loss of ours, also one that does not count.

@@ -32,7 +32,11 @@ export function isLastWriter({ item, operation }: Ours): boolean {
  * Whether somebody else wrote the field after we did; undefined: nobody can say. We write some time before we record it, and a lookup that
  * found the record tells still less of when that was.
  */
-export function changedByOthers(ours: Ours, record: FoundRecord, field: string, { maxExecutionMs }: Rules): boolean | undefined {
+export function changedByOthers(
+  ours: Ours,
+  { record, field }: { record: FoundRecord; field: string },
+  { maxExecutionMs }: Rules,
+): boolean | undefined {
   const by = record.fieldsChangedBy?.[field] ?? record.changedBy;
   if (by !== undefined) return by === 'unknown' ? undefined : by === 'other';
   if (record.changedAt === undefined) return undefined;

@@ -209,7 +209,8 @@ async function movedMeanwhile(
   const eventIds = [...new Set(findings.flatMap(({ eventId }) => eventId ?? []))];
   if (eventIds.length === 0) return new Set();
   const now = await deliveries({ ...anyTime, destination, event_ids: eventIds });
-  const stateOf = (item: WindowItem): string => JSON.stringify([item.state, item.generation, item.operations, item.contact_written_at]);
+  const stateOf = ({ state, generation, operations, contact_written_at, contact_held }: WindowItem): string =>
+    JSON.stringify([state, generation, operations, contact_written_at, contact_held]);
   const before = new Map(items.map((item) => [item.event_id, stateOf(item)]));
   const same = new Set(now.items.filter((item) => before.get(item.event_id) === stateOf(item)).map(({ event_id }) => event_id));
   return new Set(eventIds.filter((id) => !same.has(id)));
