@@ -150,6 +150,22 @@ describe('comparing with a CRM', () => {
   );
 
   it(
+    'looks again by schedule at what is open, whenever it was submitted',
+    async () => {
+      const [mended] = (await found({ class: 'content_conflict', state: 'open' })).filter(({ aspect }) => aspect === 'status');
+      await world.crm.call(`PATCH /crm/control/records/${mended?.ref}`, { status: 'new' });
+      const longAgo = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
+      const openLeads = new Set((await found()).map(({ event_id }) => event_id)).size;
+      expect((await compare(longAgo)).counts.compared).toBe(0);
+      const { counts } = await compare({ ...longAgo, by: 'schedule' });
+      expect(counts.compared).toBeGreaterThan(0);
+      expect(counts.compared).toBeLessThanOrEqual(openLeads);
+      expect(await found({ ids: [mended?.discrepancy_id] })).toMatchObject([{ state: 'gone' }]);
+    },
+    patienceMs,
+  );
+
+  it(
     'compares a part by campaign and outcome, and leaves out who was erased',
     async () => {
       const [first] = world.leads;
