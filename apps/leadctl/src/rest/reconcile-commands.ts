@@ -61,9 +61,9 @@ function beginOf(options: Words): string | undefined {
 
 const startRun = {
   usage: 'run <destination>',
-  about: 'compare what was submitted in a window with what the destination holds; changes nothing there',
+  about: 'compare what was submitted or changed in a window with what the destination holds; changes nothing there',
   options: [
-    ['--from <time>', 'leads submitted from this time on (ISO 8601)'],
+    ['--from <time>', 'leads submitted, or whose delivery last changed, from this time on (ISO 8601)'],
     ['--to <time>', 'and before this one (default: now)'],
     ['--last <duration>', 'instead of --from: so long until now, such as 24h', '24h'],
     ['--form <form>', 'only of this form'],

@@ -23,7 +23,7 @@ export const runsQuery = z.strictObject({
 
 export const startRunBody = z.strictObject({
   destination: name,
-  from: time.describe('By the time at which leads were submitted: from (inclusive)'),
+  from: time.describe('By the time at which leads were submitted, or their deliveries last changed: from (inclusive)'),
   to: time.optional().describe('to (exclusive). Default: now.'),
   form: name.optional(),
   campaign: name.optional(),

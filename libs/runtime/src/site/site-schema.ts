@@ -67,7 +67,9 @@ const statusName = z.string().min(1).max(100);
 
 const reconcile = z.strictObject({
   every: duration.optional().describe('Compared this often by itself; absent: when somebody asks for it.'),
-  window: duration.prefault('24h').describe('How far back a comparison by itself looks, by submitted_at.'),
+  window: duration
+    .prefault('24h')
+    .describe('How far back a comparison by itself looks, over submission and last change; at least to where the last one ended.'),
   overlap: duration.prefault('5m').describe('How much further back it looks for what its search showed late.'),
   rate: z.number().min(0.1).max(10_000).default(20).describe('Calls per second at most; fewer while leads wait for the destination.'),
   page: z.number().int().min(1).max(500).default(200).describe('Leads compared at a time.'),

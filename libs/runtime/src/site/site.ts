@@ -100,7 +100,7 @@ export type FieldTruth = 'ours' | 'theirs' | 'newest';
 export interface ReconcileConfig {
   /** Absent: only when somebody asks for it. */
   everyMs?: number;
-  /** How far back a comparison by itself looks, by submitted_at. */
+  /** How far back a comparison by itself looks, over submission and last change; at least to where the last one ended. */
   windowMs: number;
   /** How much further back it looks for what its search showed late. */
   overlapMs: number;

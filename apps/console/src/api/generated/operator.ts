@@ -1772,7 +1772,7 @@ export interface components {
       destination: string;
       /**
        * Format: date-time
-       * @description By the time at which leads were submitted: from (inclusive)
+       * @description By the time at which leads were submitted, or their deliveries last changed: from (inclusive)
        */
       from: string;
       /**
