@@ -125,6 +125,7 @@ export class PretendRepairs implements ReplayOwner {
       if (!forget.has(key) && !renew.has(key)) return operation;
       const ref = forget.has(key) ? `${kind}-${randomUUID()}` : (operation.ref ?? '');
       if (forget.has(key)) one.records[kind] = [...(one.records[kind] ?? []), ref];
+      else this.states.set(ref, { result: 'found', version: `${generation}-${randomUUID()}`, changed_by: 'us' });
       one.written.push(`${kind} ${ref}`);
       return { ...operation, ref, operation_key: operationKey(eventId, 'crm', kind, generation) };
     });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { duration, metrics, StatementFailed, type Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
+import { settledSince } from '../reconciliation/settled-since.js';
 import { type BatchRow, changeState, eachPage, lockBatch, organizationOf } from './batch-row.js';
 import { checkValidMs, refuseCorrected, takenByOthers } from './check-batch.js';
 import { next } from './machine/batch-state.js';
@@ -55,6 +56,7 @@ export async function approveBatch(
   { request, approver }: { request: ApproveBatchRequest; approver: Approver },
 ): Promise<ApprovedBatch> {
   const { db, logger } = tools;
+  await refuseSettled(tools, batchId, approver.person);
   const approved = await db
     .transaction(async (tx) => approveLocked(tx, tools, { batch: await lockBatch(tx, batchId, approver.person), request, approver }))
     .catch(async (error: unknown) => {
@@ -66,6 +68,22 @@ export async function approveBatch(
   metrics.replayItems.inc({ outcome: 'approved' }, approved.approved);
   logger.info({ batch_id: batchId, count: approved.approved, rows: approved.skipped, policy: approved.policy }, 'Replay batch approved');
   return approved;
+}
+
+const discrepanciesSql = `
+SELECT DISTINCT unnest(discrepancy_ids) AS id FROM replay_item WHERE batch_id = $1 AND state = 'listed' AND verdict = 'eligible'`;
+
+/** Somebody may have accepted since the dry run what the batch would repair. Whoever does so later is heard before each item is sent. */
+async function refuseSettled({ db, reconciler }: BatchTools, batchId: string, person: Person): Promise<void> {
+  const rows = await db.sql<{ id: string }>('operator.batch_discrepancies', discrepanciesSql, [batchId]);
+  const settled = await settledSince(
+    reconciler,
+    rows.map(({ id }) => id),
+  );
+  if (settled.size === 0) return;
+  // Whoever may not see the batch is told that alone.
+  await db.transaction((tx) => lockBatch(tx, batchId, person));
+  throw batchRefusals.settledSince(settled.size);
 }
 
 const uniqueViolation = '23505';

@@ -19,6 +19,8 @@ export const batchRefusals = {
   selfApproval: (): Refusal =>
     refusals.conflict('self-approval', 'Whoever made a batch or edited it last cannot approve it: a second person has to'),
   dryRunExpired: (): Refusal => refusals.conflict('dry-run-expired', 'The dry run is too old to decide by: run it again'),
+  settledSince: (count: number): Refusal =>
+    refusals.conflict('settled-since', `${count} of the discrepancies were settled since the dry run: run it again`, { count }),
   approvalExpired: (): Refusal => refusals.conflict('approval-expired', 'The approval has expired: make a new batch'),
   nothingEligible: (): Refusal => refusals.conflict('nothing-eligible', 'No item of the batch may be tried again'),
   nothingSelected: (): Refusal => refusals.conflict('nothing-selected', 'No open dead letter fits the filter'),

@@ -1,15 +1,14 @@
-import type { LookedUp, ReplayFacts } from '#delivery';
-import { factsOf, pagesOf } from '../batches/facts.js';
+import type { ReplayFacts } from '#delivery';
+import { factsOf } from '../batches/facts.js';
 import type { LookupBudget } from '../batches/look-up.js';
 import type { Verdict } from '../batches/machine/verdict.js';
-import { lookupPage } from '../batches/replay-owner.js';
 import type { BatchTools } from '../batches/tools.js';
 import type { OwningService } from '../dead-letters/letter.js';
 import { missingFromSite } from '../dead-letters/sources.js';
-import { groupBy } from '../group-by.js';
-import type { Person } from '../people/person.js';
 import { readDiscrepancies } from './discrepancies.js';
+import { everybody } from './everybody.js';
 import { judgeKnown, judgeSeen, type RepairFacts, type Seen } from './judge-repair.js';
+import { lookUpAll } from './look-up-all.js';
 import { readChanges } from './read-changes.js';
 import type { RepairPlan } from './repair-plan.js';
 
@@ -37,9 +36,6 @@ export interface RepairContext {
   now?: Date;
 }
 
-/** Whatever the person may see of the batch, its items are judged by what there is. */
-const everybody: Person = { subject: 'operator', name: 'operator', roles: [], permissions: [], organizations: '*' };
-
 /**
  * The dry run of repairs: asks the reconciler whether each discrepancy still stands, the owners what their deliveries are now, and the destinations what
  * they hold and who has changed it. In the order of the items. Rejects while one of the services does not answer.
@@ -60,7 +56,7 @@ export async function checkRepairs<T extends RepairListed>(
   );
   const asked = open.slice(0, budget.take(open.length));
   const looked = await lookUpAll(
-    tools,
+    tools.replays,
     asked.map(({ one }) => one.item),
   );
   const read = await readChanges(
@@ -97,17 +93,4 @@ async function repairFacts(tools: BatchTools, items: readonly RepairListed[], he
       requiresConsent: site.destinations[destination]?.requiresConsent ?? false,
     };
   });
-}
-
-/** By item id. */
-async function lookUpAll({ replays }: BatchTools, items: readonly RepairListed[]): Promise<ReadonlyMap<string, LookedUp>> {
-  const found = new Map<string, LookedUp>();
-  for (const [service, own] of groupBy(items, (item) => item.service)) {
-    for (const page of pagesOf(own, lookupPage)) {
-      const answers = (await replays.get(service)?.lookUp(page)) ?? [];
-      // In the order of the items.
-      answers.forEach((answer, index) => void found.set(page[index]?.item_id ?? '', answer));
-    }
-  }
-  return found;
 }

@@ -92,7 +92,7 @@ function byGeneration(plan: RepairPlan, delivery: ReplayFacts): Verdict | undefi
 }
 
 /** Made again only where it is proved not to be there: a second record is worse than a missing one. */
-function missingStill(step: RepairStep, { looked }: Seen): Verdict | undefined {
+export function missingStill(step: Pick<RepairStep, 'operation_key'>, { looked }: Pick<Seen, 'looked'>): Verdict | undefined {
   const answer = looked?.operations.find(({ operation_key }) => operation_key === step.operation_key);
   switch (answer?.result) {
     case 'absent':

@@ -18,6 +18,8 @@ export interface Changes {
   changed: Set<string>;
   /** Nobody can say. */
   unread: Set<string>;
+  /** It is as it was compared. */
+  same: Set<string>;
 }
 
 /** Asks the destinations whether anybody has changed, since they were compared, the records that these items change. By item id. */
@@ -38,8 +40,7 @@ export async function readChanges(
 }
 
 function note(found: Map<string, Changes>, { item, step }: { item: ToRead; step: RepairStep }, now: RecordState | undefined): void {
-  const changes = found.get(item.item_id) ?? { changed: new Set(), unread: new Set() };
+  const changes = found.get(item.item_id) ?? { changed: new Set(), unread: new Set(), same: new Set() };
   found.set(item.item_id, changes);
-  const verdict = changedSince(now, step.compared);
-  if (verdict !== 'same') changes[verdict].add(step.operation_key);
+  changes[changedSince(now, step.compared)].add(step.operation_key);
 }

@@ -1,15 +1,20 @@
-import type { HistoryItem } from '#delivery';
+import type { HistoryItem, LookedUp } from '#delivery';
 import type { ReplayOwner } from '../batches/replay-owner.js';
 import { groupBy } from '../group-by.js';
 import type { OwnerApi } from '../owners/owner-api.js';
-import { readChanges } from './read-changes.js';
+import { missingStill } from './judge-repair.js';
+import { lookUpAll } from './look-up-all.js';
+import { type Changes, readChanges } from './read-changes.js';
+import type { ReconcilerApi } from './reconciler-api.js';
 import type { RepairPlan } from './repair-plan.js';
+import { settledSince } from './settled-since.js';
 
 interface Row {
   item_id: string;
   event_id: string;
   destination: string;
   service: string;
+  discrepancy_ids: string[] | null;
   repair: RepairPlan | null;
   record_key: Buffer | null;
   event: Buffer | null;
@@ -18,34 +23,65 @@ interface Row {
 
 export interface ReadyTools {
   owners: ReadonlyMap<string, Pick<OwnerApi, 'histories'>>;
-  replays: ReadonlyMap<string, Pick<ReplayOwner, 'read'>>;
+  replays: ReadonlyMap<string, Pick<ReplayOwner, 'read' | 'lookUp'>>;
+  reconciler: Pick<ReconcilerApi, 'discrepancies'>;
 }
 
 export interface Ready<R> {
   rows: R[];
   /** Never sent, and why. */
   refused: { item_id: string; why: string }[];
+  /** Not sent in this round: a destination cannot say now what it holds of them. */
+  waiting: number;
 }
 
 /**
- * Items as they can be sent: a repair has no letter, its record is the one that its owner keeps. One whose record at the destination somebody has changed
- * since it was compared is not sent. Rejects while an owner does not answer.
+ * Items as they can be sent: a repair has no letter, its record is the one that its owner keeps. Hours may have passed since the dry run: one whose
+ * discrepancy was accepted or is gone is not sent, nor one whose record somebody has changed since it was compared, nor one that would make a record
+ * that is there. Rejects while an owner or the reconciler does not answer.
  */
-export async function readyRepairs<R extends Row>({ owners, replays }: ReadyTools, rows: readonly R[]): Promise<Ready<R>> {
-  const isRepair = (row: R): row is R & { repair: RepairPlan } => row.repair !== null;
-  const repairs = rows.filter(isRepair);
-  if (repairs.length === 0) return { rows: [...rows], refused: [] };
-  const changes = await readChanges(replays, repairs);
-  const refused = repairs.flatMap(({ item_id }) => {
-    const { changed, unread } = changes.get(item_id) ?? { changed: new Set(), unread: new Set() };
-    return changed.size + unread.size === 0 ? [] : [{ item_id, why: changed.size > 0 ? 'changed_by_person' : 'not_read' }];
-  });
-  const gone = new Set(refused.map(({ item_id }) => item_id));
+export async function readyRepairs<R extends Row>(tools: ReadyTools, rows: readonly R[]): Promise<Ready<R>> {
+  const refused = await settledOf(tools, rows);
+  const left = rows.filter(({ item_id }) => !refused.has(item_id));
+  const repairs = left.filter((row): row is R & { repair: RepairPlan } => row.repair !== null);
+  const creating = repairs.filter(({ repair }) => repair.steps.some((step) => step.repair === 'create'));
+  const [changes, looked] = await Promise.all([readChanges(tools.replays, repairs), lookUpAll(tools.replays, creating)]);
+  const waiting = new Set<string>();
+  for (const { item_id, repair } of repairs) {
+    const why = notAsApproved(repair, { changes: changes.get(item_id), looked: looked.get(item_id) });
+    if (why === 'unknown') waiting.add(item_id);
+    else if (why !== undefined) refused.set(item_id, why);
+  }
+  const ready = left.filter(({ item_id }) => !refused.has(item_id) && !waiting.has(item_id));
   const records = await recordsOf(
-    owners,
-    repairs.filter(({ item_id }) => !gone.has(item_id)),
+    tools.owners,
+    ready.filter(({ repair }) => repair !== null),
   );
-  return { rows: rows.filter(({ item_id }) => !gone.has(item_id)).map((row) => ({ ...row, ...records.get(row.item_id) })), refused };
+  return {
+    rows: ready.map((row) => ({ ...row, ...records.get(row.item_id) })),
+    refused: [...refused].map(([item_id, why]) => ({ item_id, why })),
+    waiting: waiting.size,
+  };
+}
+
+/** Items whose discrepancies somebody has settled since, with the reason. */
+async function settledOf({ reconciler }: ReadyTools, rows: readonly Row[]): Promise<Map<string, string>> {
+  const settled = await settledSince(reconciler, [...new Set(rows.flatMap(({ discrepancy_ids }) => discrepancy_ids ?? []))]);
+  const found = new Map<string, string>();
+  for (const { item_id, discrepancy_ids } of rows) {
+    const why = discrepancy_ids?.map((id) => settled.get(id)).find((one) => one !== undefined);
+    if (why !== undefined) found.set(item_id, why);
+  }
+  return found;
+}
+
+/** Why an item is not sent any more; `unknown`: nobody can say now. */
+function notAsApproved({ steps }: RepairPlan, { changes, looked }: { changes?: Changes; looked?: LookedUp }): string | undefined {
+  if (changes !== undefined && changes.changed.size > 0) return 'changed_by_person';
+  const missed = steps.flatMap((step) => (step.repair === 'create' ? (missingStill(step, { looked }) ?? []) : []));
+  const there = missed.find(({ verdict }) => verdict !== 'uncertain');
+  if (there !== undefined) return there.detail ?? there.verdict;
+  return missed.length > 0 || (changes !== undefined && changes.unread.size > 0) ? 'unknown' : undefined;
 }
 
 type Stored = Pick<Row, 'record_key' | 'event' | 'traceparent'>;

@@ -75,7 +75,7 @@ describe('a record that is to be changed', () => {
     ['has another', [{ result: 'found', changed_at: 'b' }, { changed_at: 'a' }], 'changed'],
     ['says nothing of versions or times', [{ result: 'found' }, { version: '7' }], 'unread'],
     ['was compared without them', [{ result: 'found', version: '7' }, undefined], 'unread'],
-    ['is not there', [{ result: 'absent' }, { version: '7' }], 'unread'],
+    ['is not there', [{ result: 'absent' }, { version: '7' }], 'changed'],
     ['was not asked for', [undefined, { version: '7' }], 'unread'],
   ])('that %s', (_, [now, compared], verdict) => {
     expect(changedSince(now, compared)).toBe(verdict);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Discrepancy } from '#delivery';
 import { type Database, type InternalServer, internalClient, startInternalServer } from '#runtime';
@@ -359,6 +360,50 @@ describe('approved repairs', () => {
     expect(stateOf(discrepancy)).toMatchObject({ state: 'repair_failed', result: 'ended changed_by_person' });
   });
 
+  it('are not approved where somebody has accepted what stands there, and not sent where somebody does so later', async () => {
+    const [before, after] = [conflict(), missing()];
+    const { batch_id } = await draftOf(before.discrepancy, after.discrepancy);
+    const { hash } = await desk.check(batch_id, author);
+    Object.assign(before.discrepancy, { state: 'accepted' });
+    await expect(approve(batch_id, hash)).rejects.toMatchObject({ problem: { type: expect.stringMatching(/settled-since$/), count: 1 } });
+    const again = await desk.check(batch_id, author);
+    await approve(batch_id, again.hash);
+    Object.assign(after.discrepancy, { state: 'accepted' });
+    start();
+    await until(batch_id, 'finished');
+    expect([...before.one.written, ...after.one.written]).toEqual([]);
+    expect((await itemsOf(batch_id)).map(({ state, detail }) => [state, detail]).sort()).toEqual([
+      ['ended', 'accepted'],
+      ['skipped', 'accepted'],
+    ]);
+  });
+
+  it('make nothing anew that is there by then', async () => {
+    const { one, discrepancy } = missing();
+    const batchId = await approved(discrepancy);
+    one.records.lead = ['lead-1'];
+    start();
+    await until(batchId, 'finished');
+    expect(one.written).toEqual([]);
+    expect(await itemsOf(batchId)).toMatchObject([{ state: 'ended', detail: 'found lead-1' }]);
+  });
+
+  it('wait while a destination cannot say what it holds, and are sent once it can', async () => {
+    const [created, changed] = [missing(), conflict()];
+    const batchId = await approved(created.discrepancy, changed.discrepancy);
+    const state = owner.states.get('contact-1');
+    owner.deaf = true;
+    owner.states.set('contact-1', { result: 'unknown' });
+    start();
+    await until(batchId, 'canary');
+    await delay(500);
+    expect((await itemsOf(batchId)).map((item) => item.state)).toEqual(['open', 'open']);
+    owner.deaf = false;
+    if (state !== undefined) owner.states.set('contact-1', state);
+    await until(batchId, 'finished');
+    expect([created.one.written.length, changed.one.written.length]).toEqual([1, 1]);
+  });
+
   it('end without effect where the delivery is in another generation by then', async () => {
     const { one, discrepancy } = missing();
     const batchId = await approved(discrepancy);
@@ -384,9 +429,9 @@ describe('approved repairs', () => {
     await expect(approved(discrepancy)).rejects.toMatchObject({ problem: { status: 503 } });
     reconciler.down = false;
     const batchId = await approved(discrepancy);
-    reconciler.down = true;
     start();
     await until(batchId, 'finished');
+    reconciler.down = true;
     await expect(tell()).rejects.toMatchObject({ problem: { status: 503 } });
     reconciler.down = false;
     await tell();

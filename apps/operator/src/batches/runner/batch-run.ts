@@ -7,6 +7,7 @@ import { destinationsOf, isHeld } from '../held-destinations.js';
 import { hasEnded } from '../machine/batch-state.js';
 import { SendSchedule } from '../machine/send-schedule.js';
 import { judgeCanary, type StopReason, stopReason } from '../machine/stop-rules.js';
+import { Unanswered } from '../machine/unanswered.js';
 import type { BatchTools } from '../tools.js';
 import { followItems, type Round } from './follow-items.js';
 import { giveBack, renewLease, step } from './lease.js';
@@ -52,6 +53,7 @@ export class BatchRun {
   private destinations: string[] | undefined;
   private lookedAt = 0;
   private firstLookAt: number | undefined;
+  private unanswered = new Unanswered();
   private unsampled = 0;
   private judgedAt = Number.NEGATIVE_INFINITY;
   /** As last looked at, and what was sent since. */
@@ -144,11 +146,18 @@ export class BatchRun {
     const { outstanding, unsent, canary_unsent } = this.left;
     const left = batch.state === 'canary' ? canary_unsent : unsent;
     const room = Math.min(this.schedule.due(performance.now()), batch.concurrency - outstanding, left);
-    if (room <= 0 || this.blocked) return;
+    if (room <= 0 || this.blocked || !this.unanswered.mayAsk(performance.now())) return;
     const { tools, runner } = this.options;
-    const sent = (await sendItems({ ...tools, runner }, batch, room)) ?? 0;
+    const round = (await sendItems({ ...tools, runner }, batch, room)) ?? { sent: 0, waiting: 0 };
+    const { sent } = round;
     this.schedule.sent(sent);
     this.left = { ...this.left, unsent: unsent - sent, canary_unsent: canary_unsent - sent, outstanding: outstanding + sent };
+    if (!this.unanswered.note(round, performance.now())) return;
+    await this.change(batch, {
+      event: 'pause',
+      why: 'not_read',
+      detail: 'The destination cannot say what it holds; look there, then resume',
+    });
   }
 
   /** The canary has ended: looks each succeeded item of it up at its destination. */
@@ -215,6 +224,7 @@ export class BatchRun {
     });
     if (state === undefined) return 'go_on';
     this.schedule = undefined;
+    this.unanswered = new Unanswered();
     this.firstLookAt = undefined;
     const level = change.event === 'stop' || change.event === 'pause' ? 'warn' : 'info';
     tools.logger[level]({ batch_id: batchId, state, reason: change.why, detail: change.detail }, 'Replay batch');

@@ -16,6 +16,8 @@ interface UnsentItem {
   destination: string;
   service: OwningService;
   operation_keys: string[];
+  /** Null: it is of a dead letter alone. */
+  discrepancy_ids: string[] | null;
   /** Null: it is tried again. */
   repair: RepairPlan | null;
   traceparent: string | null;
@@ -29,7 +31,7 @@ interface UnsentItem {
 
 /** The canary is over before anything else is sent: neither of the two sorts what is left. */
 const unsentSql = (condition: string): string => `
-SELECT i.item_id, i.event_id, i.destination, i.service, i.operation_keys, i.repair, d.traceparent, d.tracestate, d.origin_topic, d.origin_partition,
+SELECT i.item_id, i.event_id, i.destination, i.service, i.operation_keys, i.discrepancy_ids, i.repair, d.traceparent, d.tracestate, d.origin_topic, d.origin_partition,
   d.origin_offset, d.record_key, d.event
 FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
 WHERE i.batch_id = $1 AND i.state = 'open' AND i.sent_at IS NULL${condition} ORDER BY i.position LIMIT $2`;
@@ -55,15 +57,21 @@ export interface SendOptions extends ReadyTools {
 /** Rows of one transaction at most. */
 const sendPage = 200;
 
+export interface SentItems {
+  sent: number;
+  /** Left for another round: their destination cannot say now what it holds of them. */
+  waiting: number;
+}
+
 /**
  * Sends the next items of a batch, `most` at most: that they are sent and their records in the outbox is one transaction, which holds only
- * where this runner has the batch and it may send. Gives their number; undefined where it may not.
+ * where this runner has the batch and it may send. Undefined where it may not.
  */
-export async function sendItems(options: SendOptions, batch: BatchRow, most: number): Promise<number | undefined> {
+export async function sendItems(options: SendOptions, batch: BatchRow, most: number): Promise<SentItems | undefined> {
   const { db, privateKey, relayWake, runner } = options;
   const { name, text } = batch.state === 'canary' ? unsentCanary : unsent;
   const unsentRows = await db.sql<UnsentItem>(name, text, [batch.batch_id, Math.min(most, sendPage)]);
-  const { rows, refused } = await readyRepairs(options, unsentRows);
+  const { rows, refused, waiting } = await readyRepairs(options, unsentRows);
   const gone = [
     ...refused,
     ...rows.filter(isGone).map(({ item_id, repair }) => ({ item_id, why: repair === null ? 'letter_gone' : 'record_gone' })),
@@ -84,7 +92,7 @@ export async function sendItems(options: SendOptions, batch: BatchRow, most: num
     return ids.size;
   });
   if (sent) relayWake();
-  return sent;
+  return sent === undefined ? undefined : { sent, waiting };
 }
 
 /** A refused record lies sealed at intake; of anything else the letter has the bytes. */

@@ -5,7 +5,7 @@ import type { BatchTools } from '../tools.js';
 import { type CanaryItem, toEnded } from './verify-canary.js';
 
 const lastSql = `
-SELECT item_id, event_id, destination, service, state, class, letter_class, code, duration_ms, refs, found FROM replay_item
+SELECT item_id, event_id, destination, service, state, class, letter_class, code, duration_ms, refs, found, repair FROM replay_item
 WHERE batch_id = $1 AND closed_at IS NOT NULL AND sent_at IS NOT NULL ORDER BY closed_at DESC LIMIT ${windowSize}`;
 
 /** Letters of leads that the batch tries itself are its own results, not growth. */

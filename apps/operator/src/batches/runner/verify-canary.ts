@@ -1,5 +1,7 @@
 import type { LookedUp } from '#delivery';
 import { groupBy } from '../../group-by.js';
+import { type Changes, readChanges } from '../../reconciliation/read-changes.js';
+import type { RepairPlan } from '../../reconciliation/repair-plan.js';
 import { pagesOf } from '../facts.js';
 import type { EndedItem, VerifiedItem } from '../machine/stop-rules.js';
 import { lookupPage } from '../replay-owner.js';
@@ -17,9 +19,11 @@ export interface CanaryItem {
   duration_ms: number | null;
   refs: Record<string, string>;
   found: VerifiedItem['found'] | null;
+  /** Null: it is tried again. */
+  repair: RepairPlan | null;
 }
 
-const itemColumns = 'item_id, event_id, destination, service, state, class, letter_class, code, duration_ms, refs, found';
+const itemColumns = 'item_id, event_id, destination, service, state, class, letter_class, code, duration_ms, refs, found, repair';
 const canarySql = `SELECT ${itemColumns} FROM replay_item WHERE batch_id = $1 AND canary ORDER BY position`;
 const sampleSql = `
 SELECT ${itemColumns} FROM replay_item WHERE batch_id = $1 AND state = 'succeeded' AND found IS NULL ORDER BY closed_at DESC LIMIT $2`;
@@ -46,19 +50,30 @@ export const sampleItems = ({ db }: Pick<BatchTools, 'db'>, batchId: string, cou
 /** Asks the destinations now, through their connectors, what they hold of succeeded items, and notes it. In the order of the items. */
 export async function lookUpItems(tools: BatchTools, batchId: string, items: readonly CanaryItem[]): Promise<VerifiedItem[]> {
   const found = new Map<string, VerifiedItem['found']>();
+  const changes = await readChanges(
+    tools.replays,
+    items.flatMap(({ repair, ...item }) => (repair === null ? [] : { ...item, repair })),
+  );
   let asked = 0;
   for (const [service, own] of groupBy(items, (item) => item.service)) {
     for (const page of pagesOf(own, lookupPage)) {
       const answers = (await tools.replays.get(service)?.lookUp(page)) ?? [];
       for (const [index, item] of page.entries()) {
         asked += answers[index]?.operations.filter(({ code }) => code !== 'no_lookup').length ?? 0;
-        found.set(item.item_id, foundOf(item, answers[index]));
+        found.set(item.item_id, written(foundOf(item, answers[index]), changes.get(item.item_id)));
       }
     }
   }
   await tools.db.sql('operator.note_found', foundSql, [[...found.keys()], [...found.values()]]);
   await tools.db.sql('operator.count_lookups', countSql, [batchId, asked]);
   return items.map(({ item_id }) => ({ found: found.get(item_id) ?? 'unknown' }));
+}
+
+/** A record that was to be changed and is as it was compared was not written, whatever the answer said. */
+function written(found: VerifiedItem['found'], changes: Changes | undefined): VerifiedItem['found'] {
+  if (changes === undefined || found === 'several' || found === 'none') return found;
+  if (changes.same.size > 0) return 'none';
+  return changes.unread.size > 0 ? 'unknown' : found;
 }
 
 /** A person's contact may be changed by another lead meanwhile; its own record has the reference that the call was answered with. */
