@@ -22,7 +22,7 @@ const conflict: Readonly<Record<'value' | 'status' | 'version' | 'human_change',
   human_change: {
     urgency: 'low',
     owner: 'sales_operations',
-    nextStep: 'A person changed it after us: decide there which value is right. It is never overwritten from here.',
+    nextStep: 'A person changed it after us: decide there which value is right. No repair writes over it.',
   },
 };
 
