@@ -90,6 +90,8 @@ async function repaired(request: object): Promise<Batch & { verdicts: Record<str
     return { ...batch, verdicts };
   }, 60_000);
 }
+const reached = (batchId: string, wanted: object) =>
+  eventually(async () => expect((await operator.ask('viewer', `batches/${batchId}`)).body).toMatchObject(wanted), 60_000);
 const settled = (ids: readonly string[], state: string) =>
   eventually(async () => {
     const found = await comparisons.found(crm);
@@ -191,9 +193,18 @@ describe('what people did at a CRM', () => {
       ids,
       reason: 'their update was lost',
     });
-    expect((await post201<{ verdicts: object }>('operator', `batches/${batch_id}/dry-run`, {})).verdicts).toEqual({ eligible: 1 });
+    const { hash, verdicts } = await post201<{ hash: string; verdicts: object }>('operator', `batches/${batch_id}/dry-run`, {});
+    expect(verdicts).toEqual({ eligible: 1 });
+    await post201('operator', `destinations/${crm}/hold`, { reason: 'before anything is sent' });
+    await post201('approver', `batches/${batch_id}/approve`, { hash });
+    await reached(batch_id, { state: 'paused', why: { code: 'destination_held' } });
     await desk.edit(conflict?.ref ?? '', { phone: '+12025550188' });
-    expect((await post201<{ verdicts: object }>('operator', `batches/${batch_id}/dry-run`, {})).verdicts).toEqual({ changed_by_person: 1 });
+    await post201('operator', `destinations/${crm}/release`, { reason: 'somebody has edited' });
+    await post201('approver', `batches/${batch_id}/resume`, {});
+    await reached(batch_id, { state: 'finished', counts: { succeeded: 0 } });
+    const { body } = await operator.ask<{ items: object[] }>('viewer', `batches/${batch_id}/items`);
+    expect(body.items).toMatchObject([{ state: 'ended', detail: 'changed_by_person' }]);
+    await settled(ids, 'repair_failed');
     const { contacts } = await desk.everything();
     expect(contacts.find(({ id }) => id === conflict?.ref)).toMatchObject({ phone: '+12025550188' });
   }, 90_000);
