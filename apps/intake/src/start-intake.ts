@@ -82,7 +82,7 @@ function serveOthers(server: InternalServer, tools: AcceptTools, { storage, logg
   serveBalance(server, storage);
   serveReceived(server, storage);
   serveReplays(server, storage);
-  serveSearch(server, { ...storage, site });
+  serveSearch(server, { ...storage, site, vaultMs: site.retention.vaultMs });
   serveReveal(server, { ...storage, logger });
   serveConsent(server, { db: storage.db, logger });
   serveCorrections(server, { ...storage, site });

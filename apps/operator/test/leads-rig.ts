@@ -157,6 +157,7 @@ export function courseOf(lead: LeadAccepted, changes: Partial<LeadCourse> = {}):
     deadline_at: lead.deadline_at.toISOString(),
     trace_id: '0af7651916cd43dd8448eb211c80319c',
     vault: { state: 'kept', revision: 1, consent_withdrawn_at: null, delete_after: null },
+    erased: false,
     announcement: 'announced',
     supersedes: null,
     superseded_by: [],

@@ -64,6 +64,8 @@ export interface LeadCourse {
   trace_id: string | null;
   /** Whether the person's data is still kept; `gone`: erased, or its time was over. */
   vault: { state: 'kept' | 'gone'; revision: number; consent_withdrawn_at: string | null; delete_after: string | null };
+  /** By an erasure, and not because its time was over. */
+  erased: boolean;
   announcement: Announcement | null;
   /** The lead that this one replaces by the word of its source, and those that replace it. */
   supersedes: string | null;

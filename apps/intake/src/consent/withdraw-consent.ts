@@ -22,6 +22,7 @@ with asked as (
     and ($3::text is null or (organization = $3 and source = $4))
 ), withdrawn as (
   update vault set consent_withdrawn_at = coalesce(consent_withdrawn_at, least($2::timestamptz, clock_now())) where lead_ref in (select lead_ref from asked)
+    and sealed <> ''
   returning lead_ref
 )
 select case when exists (select from withdrawn) then 'withdrawn' when exists (select from asked) then 'gone' else 'unknown' end as result`;

@@ -6,7 +6,9 @@ export const purgeBatch = 500;
 export interface PurgeJob {
   /** The table whose rows are counted. */
   table: string;
-  /** Deletes up to `purgeBatch` rows that are over their time and gives one row for each. */
+  /** Of the statement. Default: the table. */
+  name?: string;
+  /** Deletes, or empties, up to `purgeBatch` rows that are over their time and gives one row for each. */
   sql: string;
   values?: readonly unknown[];
 }
@@ -49,10 +51,24 @@ with done as materialized (
 delete from lead where event_id in (select event_id from done) returning 1 as purged`,
 };
 
+/** `delete_after` is the outermost time; a site that keeps payloads for a shorter one destroys them that much earlier. */
+const vaultDue = `delete_after <= clock_now() + $1 * interval '1 millisecond'`;
+const ofLead = '(select from lead where lead.lead_ref = vault.lead_ref)';
+
+/** While the lead is kept, its row stays without the payload: by its keys alone the lead is found, by whoever asks for an erasure, too. */
+const emptied: PurgeJob = {
+  table: 'vault',
+  name: 'emptied_vault',
+  sql: `
+update vault set sealed = '', wrapped_key = '' where ctid = any (array(
+  select ctid from vault where ${vaultDue} and sealed <> '' and exists ${ofLead} limit ${purgeBatch} for update skip locked))
+returning 1 as purged`,
+};
+
 /** What intake deletes, by table. The outbox empties itself; parked records are for a person to look at. */
 export const purgeJobs = (vaultMs: number): readonly PurgeJob[] => [
-  // `delete_after` is the outermost time; a site that keeps payloads for a shorter one deletes that much earlier.
-  { ...byAge('vault', `delete_after <= clock_now() + $1 * interval '1 millisecond'`), values: [longestVaultMs - vaultMs] },
+  ...(vaultMs < longestVaultMs ? [{ ...emptied, values: [longestVaultMs - vaultMs] }] : []),
+  { ...byAge('vault', `${vaultDue} and (delete_after <= clock_now() or not exists ${ofLead})`), values: [longestVaultMs - vaultMs] },
   byAge('rejected', 'delete_after <= clock_now()'),
   byAge('pending_revision', 'delete_after <= clock_now()'),
   byAge('intake_key', `accepted_at <= clock_now() - interval '${keyRetention}'`),

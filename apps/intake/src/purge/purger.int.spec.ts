@@ -2,8 +2,13 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import type { Database } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
-import { acceptTools, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
+import { acceptTools, codec, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
 import { type Acceptance, acceptLeads } from '../accept-leads.js';
+import { eraseLeads } from '../erasure/erase-leads.js';
+import { findSubject } from '../erasure/find-subject.js';
+import { leadCourse } from '../search/lead-course.js';
+import { readVault } from '../vault/read-vault.js';
+import { rewrapPage } from '../vault/rewrap-page.js';
 import { Purger } from './purger.js';
 
 /** Real servers on a busy machine. */
@@ -104,6 +109,42 @@ describe('the purge', () => {
     expect(await brief.purge()).toMatchObject({ vault: 0, lead: 0 });
     await passes('30 days 1 hour');
     expect(await brief.purge()).toMatchObject({ vault: 2, intake_key: 0, lead: 0 });
+    expect(await brief.purge()).toMatchObject({ vault: 0 });
+  });
+
+  it('leaves a lead that outlives its payload to be found by address and erased, and its row goes with the lead', async () => {
+    await root.query('truncate intake.lead, intake.delivery, intake.vault, intake.intake_key');
+    await passes('0 seconds');
+    const same = tools();
+    const { context } = same.telemetry.startSpan('test', { kind: 'server' });
+    const answers = await acceptLeads(
+      same,
+      ['ada@example.test', 'eve@example.test'].map((email) => ({ submission: submission({ contact: { email } }), trace: context })),
+    );
+    const [ada, eve] = answers.map((answer) => ('leadRef' in answer ? answer : { eventId: '', leadRef: '' }));
+    await root.query(`update intake.delivery set state = 'delivered', claimed_at = now()`);
+    const vaultMs = 8 * 86_400_000;
+    const brief = new Purger({ db, logger: silent, pauseMs: 0, vaultMs });
+    const course = async (eventId = '') => leadCourse({ db, codec, vaultMs }, eventId);
+    const { accepted_at: acceptedAt, vault } = (await course(ada?.eventId)) ?? {};
+    expect(Date.parse(vault?.delete_after ?? '') - Date.parse(acceptedAt ?? '')).toBe(vaultMs);
+    await passes('9 days');
+    expect(await brief.purge()).toMatchObject({ vault: 2, lead: 0 });
+    expect((await root.query('select distinct sealed, wrapped_key from intake.vault')).rows).toEqual([
+      { sealed: Buffer.alloc(0), wrapped_key: Buffer.alloc(0) },
+    ]);
+    expect((await readVault({ db, ring: same.ring }, [ada?.leadRef ?? ''])).map(({ status }) => status)).toEqual([410]);
+    expect(await rewrapPage({ db, ring: same.ring }, 'vault', null)).toMatchObject({ looked: 0, unreadable: {} });
+    expect(await course(ada?.eventId)).toMatchObject({ vault: { state: 'gone', delete_after: null }, erased: false });
+    const found = await findSubject({ ...same, db }, { kind: 'email', value: 'ada@example.test' });
+    expect(found.leads).toMatchObject([{ event_id: ada?.eventId, whole_person: true, person_key: expect.any(String) }]);
+    const erased = await eraseLeads({ db, ring: same.ring, codec, relayWake: () => undefined }, [ada?.eventId ?? '']);
+    expect(erased.places).toMatchObject({ vault_revisions: 0, search_keys: 0 });
+    expect(await course(ada?.eventId)).toMatchObject({ vault: { state: 'gone' }, erased: true });
+    await passes('41 days');
+    await brief.purge();
+    expect(await brief.purge()).toMatchObject({ lead: 0 });
+    expect([await course(eve?.eventId), await count('vault')]).toEqual([undefined, 0]);
   });
 
   it('leaves the answer to a repeat as it was after the lead itself is gone', async () => {

@@ -34,14 +34,14 @@ export class Purger {
   async purge(): Promise<Record<string, number>> {
     const { db, logger, vaultMs = longestVaultMs, pauseMs = 50 } = this.options;
     const purged: Record<string, number> = {};
-    for (const { table, sql, values = [] } of purgeJobs(vaultMs)) {
+    for (const { table, name = table, sql, values = [] } of purgeJobs(vaultMs)) {
       let count = 0;
       for (let last = purgeBatch; last === purgeBatch && !this.stopping.signal.aborted; ) {
-        last = (await db.sql(`intake.purge_${table}`, sql, values)).length;
+        last = (await db.sql(`intake.purge_${name}`, sql, values)).length;
         count += last;
         if (last === purgeBatch) await this.pause(pauseMs);
       }
-      purged[table] = count;
+      purged[table] = (purged[table] ?? 0) + count;
       if (count > 0) logger.info({ part: table, rows: count }, 'Rows past their time were deleted');
     }
     return purged;

@@ -1,4 +1,12 @@
-import { type Announcement, type CourseDelivery, type CourseRefusal, headers, LeadAcceptedEvent, type LeadCourse } from '#contracts';
+import {
+  type Announcement,
+  type CourseDelivery,
+  type CourseRefusal,
+  headers,
+  LeadAcceptedEvent,
+  type LeadCourse,
+  longestVaultMs,
+} from '#contracts';
 import type { Codec } from '#messaging';
 import type { Database, Sql } from '#runtime';
 
@@ -22,8 +30,9 @@ select l.event_id, l.lead_ref, l.organization, l.source, l.form, l.campaign, l.p
     select k.event_id from intake_key k where k.organization = l.organization and k.source = l.source and k.external_ref = l.supersedes_ref
   ) as supersedes, (
     select json_build_object('state', 'kept', 'revision', max(v.revision), 'consent_withdrawn_at', ${iso('min(v.consent_withdrawn_at)')},
-      'delete_after', ${iso('max(v.delete_after)')}) from vault v where v.lead_ref = l.lead_ref having count(*) > 0
-  ) as vault, (
+      'delete_after', ${iso("max(v.delete_after) - $3 * interval '1 millisecond'")})
+    from vault v where v.lead_ref = l.lead_ref and v.sealed <> '' having count(*) > 0
+  ) as vault, l.record_key = '' as erased, (
     select json_agg(json_strip_nulls(json_build_object('destination', d.destination, 'state', d.state, 'class', d.class, 'code', d.code,
       'owner', d.owner, 'generation', d.generation, 'operations', d.operations, 'as_of', ${iso('d.as_of')}, 'claimed_at', ${iso('d.claimed_at')},
       'announcements', d.announcements, 'announced_at', ${iso('d.announced_at')})) order by d.destination)
@@ -37,7 +46,7 @@ from lead l where l.event_id = $1`;
 
 const refusalSql = `
 select r.rejected_id as event_id, null as lead_ref, r.organization, r.source, null as form, null as campaign, null as policy, null as owner,
-  false as test, null as submitted_at, null as accepted_at, null as deadline_at, null as trace_id, null as supersedes, null as vault,
+  false as test, null as submitted_at, null as accepted_at, null as deadline_at, null as trace_id, null as supersedes, null as vault, false as erased,
   null as deliveries, null as notifications, json_agg(${refusalJson}) as refusals
 from rejected r where r.rejected_id = $1 and r.organization is not null and r.source is not null group by r.rejected_id`;
 
@@ -52,6 +61,8 @@ select event_id from lead where organization = $1 and source = $2 and supersedes
 export interface CourseTools {
   db: Database;
   codec: Pick<Codec, 'decode'>;
+  /** How long the site keeps payloads. Default: the longest. */
+  vaultMs?: number;
 }
 
 /** Everything that intake knows of one lead, or of a refusal by its id; undefined where it knows neither. Throws DatabaseUnavailable. */
@@ -62,7 +73,7 @@ export async function leadCourse(tools: CourseTools, eventId: string): Promise<L
   const [row] =
     known === undefined
       ? await db.sql<Row>('intake.course_refusal', refusalSql, [eventId])
-      : await db.sql<Row>('intake.course', leadSql, [eventId, ref ?? null]);
+      : await db.sql<Row>('intake.course', leadSql, [eventId, ref ?? null, longestVaultMs - (tools.vaultMs ?? longestVaultMs)]);
   if (row === undefined) return undefined;
   return {
     ...row,

@@ -15,7 +15,7 @@ interface VaultRow {
 const sql = `
 select distinct on (lead_ref) lead_ref, revision, key_id, wrapped_key, sealed,
   bool_or(consent_withdrawn_at is not null) over (partition by lead_ref) as consent_withdrawn
-from vault where lead_ref = any($1::text[]) order by lead_ref, revision desc`;
+from vault where lead_ref = any($1::text[]) and sealed <> '' order by lead_ref, revision desc`;
 
 /**
  * The newest revision of each reference, in the order asked. 410: nothing is kept (any more). 500: this one cannot be opened, which says nothing

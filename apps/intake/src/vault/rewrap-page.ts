@@ -44,7 +44,7 @@ const places = {
   vault: {
     first: ' 0',
     page: `select lead_ref || ' ' || revision as id, key_id, wrapped_key from vault
-      where (lead_ref, revision) > (split_part($1, ' ', 1), split_part($1, ' ', 2)::int)
+      where (lead_ref, revision) > (split_part($1, ' ', 1), split_part($1, ' ', 2)::int) and sealed <> ''
       order by lead_ref, revision limit ${rewrapRows}`,
     row: `lead_ref = split_part(new.id, ' ', 1) and revision = split_part(new.id, ' ', 2)::int`,
     aad: (id: string): string => {

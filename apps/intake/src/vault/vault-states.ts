@@ -12,7 +12,7 @@ export interface VaultState {
 const sql = `
 SELECT i.lead_ref, CASE WHEN v.withdrawn IS NULL THEN 'gone' WHEN v.withdrawn THEN 'withdrawn' ELSE 'kept' END AS state
 FROM unnest($1::text[]) WITH ORDINALITY AS i(lead_ref, position)
-  CROSS JOIN LATERAL (SELECT bool_or(consent_withdrawn_at IS NOT NULL) AS withdrawn FROM vault WHERE lead_ref = i.lead_ref) v
+  CROSS JOIN LATERAL (SELECT bool_or(consent_withdrawn_at IS NOT NULL) AS withdrawn FROM vault WHERE lead_ref = i.lead_ref AND sealed <> '') v
 ORDER BY i.position`;
 
 /** POST /internal/v1/vault:state: what is kept of leads, without opening any of it. */

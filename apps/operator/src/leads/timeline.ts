@@ -116,7 +116,7 @@ function summaryFacts(
     test: course?.test ?? false,
     refused: course !== undefined && course.accepted_at === null && refusal !== undefined ? { class: refusal.class } : undefined,
     owner,
-    erased: course !== undefined && course.accepted_at !== null && course.vault.state === 'gone',
+    erased: course?.erased ?? false,
     consentWithdrawn: course !== undefined && course.vault.consent_withdrawn_at !== null,
     deliveries: deliveries
       .filter(({ service }) => service !== 'notifier')
