@@ -30,7 +30,7 @@ select l.event_id, l.lead_ref, l.organization, l.source, l.form, l.campaign, l.p
     select k.event_id from intake_key k where k.organization = l.organization and k.source = l.source and k.external_ref = l.supersedes_ref
   ) as supersedes, (
     select json_build_object('state', 'kept', 'revision', max(v.revision), 'consent_withdrawn_at', ${iso('min(v.consent_withdrawn_at)')},
-      'delete_after', ${iso("max(v.delete_after) - $3 * interval '1 millisecond'")})
+      'delete_after', ${iso("(max(v.delete_after) - $3 * interval '1 millisecond')")})
     from vault v where v.lead_ref = l.lead_ref and v.sealed <> '' having count(*) > 0
   ) as vault, l.record_key = '' as erased, (
     select json_agg(json_strip_nulls(json_build_object('destination', d.destination, 'state', d.state, 'class', d.class, 'code', d.code,
