@@ -4,7 +4,9 @@ import { type Database, SealError, type Sql, type TraceContext, unseal } from '#
 import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.js';
 import { type ReadRecord, type Refused, readRecord } from '../kafka/read-record.js';
 import { personOf, refusalOf } from '../kafka/refusal-of.js';
+import { planDeliveries } from '../plan-deliveries.js';
 import { searchKey } from '../search/contact-keys.js';
+import type { Submission } from '../submission/normalise.js';
 import { rejectedAad } from '../vault/vault-aad.js';
 import { type ApprovedItem, type Decision, noteItem } from './item.js';
 
@@ -31,7 +33,7 @@ update rejected set attempts = attempts + 1, class = coalesce($2, class), code =
   external_ref = coalesce($9, external_ref), email_key = coalesce($10, email_key), phone_key = coalesce($11, phone_key)
 where rejected_id = $1`;
 
-/** PostgreSQL does not take the row: the transaction is lost, and what is to be said of it needs another. */
+/** PostgreSQL does not take the row, or it must not stay: the transaction is lost, and what is to be said of it needs another. */
 class NotStored extends Error {
   override readonly name = 'NotStored';
   constructor(readonly refused: Refused) {
@@ -77,11 +79,31 @@ async function decide(tx: Sql, tools: DecideTools, { item, read, row, trace }: A
   const [answer] = await acceptLeads(inTx, [{ submission, trace, deadlineAt: item.deadlineAt }]);
   const refused = refusalOf(read, answer);
   const keys = personOf(tools.hmacs, read);
+  if (answer?.kind === 'accepted' && (await isTooOld(tools, submission)))
+    throw new NotStored({ ...tooOld(), source: read.source, externalRef: read.externalRef, keys });
   if (refused === undefined) return accept(tx, item, { read, keys, answer: answer as Accepted });
   // A row that PostgreSQL refused has ended the transaction with it.
   if (refused.class === 'invalid') throw new NotStored({ ...refused, keys });
   return refuse(tx, item, { ...refused, keys });
 }
+
+/** What it says itself is known only now; the dry run went by the time of the record. */
+async function isTooOld({ clock, site }: DecideTools, submission: Submission & { submittedAt: Date }): Promise<boolean> {
+  const { maxAgeMs } = planDeliveries(site, submission).policy;
+  return (await clock.now()).getTime() - submission.submittedAt.getTime() > maxAgeMs;
+}
+
+const tooOld = (): Refused => ({
+  class: 'deadline_exceeded',
+  code: 'max_age_passed',
+  errors: [
+    {
+      field: 'submitted_at',
+      problem: 'is longer ago than max_age of the policy of its route',
+      fix: 'Close the letter, or make max_age longer and approve it again.',
+    },
+  ],
+});
 
 type Accepted = Extract<Acceptance, { leadRef: string }>;
 

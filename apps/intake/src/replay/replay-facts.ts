@@ -11,11 +11,13 @@ interface FactsRow extends Name {
   code: string | null;
   lead_ref: string | null;
   deadline_at: Date | null;
+  /** Of a refused record. */
+  record_at: Date | null;
 }
 
 /** Of a refused record the end of its keeping stands for a deadline: it has none of its own. */
 const factsSql = `
-select i.event_id, i.destination, s.state, coalesce(d.class, j.class) as class, coalesce(d.code, j.code) as code, l.lead_ref,
+select i.event_id, i.destination, s.state, coalesce(d.class, j.class) as class, coalesce(d.code, j.code) as code, l.lead_ref, j.record_at,
   coalesce(d.deadline_at, l.deadline_at, j.delete_after) as deadline_at
 from unnest($1::uuid[], $2::text[]) with ordinality as i(event_id, destination, position)
 ${standingSql}
@@ -26,7 +28,7 @@ export async function replayFacts(db: Sql, names: readonly Name[]): Promise<(Rep
   return (await db.sql<FactsRow>('intake.replay_facts', factsSql, valuesOf(names))).map(toFacts);
 }
 
-function toFacts({ state, class: failure, code, lead_ref, deadline_at, ...name }: FactsRow): ReplayFacts | null {
+function toFacts({ state, class: failure, code, lead_ref, deadline_at, record_at, ...name }: FactsRow): ReplayFacts | null {
   if (state === null || deadline_at === null) return null;
   const { event_id, destination } = name;
   const operation = { operation_key: operationKey(event_id, destination, intakeKind), kind: intakeKind };
@@ -37,6 +39,7 @@ function toFacts({ state, class: failure, code, lead_ref, deadline_at, ...name }
     class: failure ?? undefined,
     code: code ?? undefined,
     deadline_at: deadline_at.toISOString(),
+    submitted_at: record_at?.toISOString(),
     generation: 1,
     operations: [{ ...operation, state: state === 'delivered' ? 'succeeded' : state === 'erased' ? 'erased' : 'dead' }],
     lookup: [],

@@ -13,6 +13,7 @@ import { eventually, type TestDatabase, testDatabase, testInfra, uniqueName } fr
 import { acceptTools, codec, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
 import { type Doors, startDoors } from '../../test/start-doors.js';
 import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.js';
+import { eraseLeads } from '../erasure/erase-leads.js';
 import { closeItems, itemStates } from './item-states.js';
 import { lookUpItems, replayFacts } from './replay-facts.js';
 import { ReplayedItems } from './replayed-items.js';
@@ -122,6 +123,11 @@ async function refusedRecordOf(lead: LeadSubmitted | Buffer): Promise<string> {
   return (await rows('select rejected_id from intake.rejected order by rejected_at desc, rejected_id desc limit 1'))[0].rejected_id;
 }
 
+async function erase(eventId: string): Promise<void> {
+  await eraseLeads({ ...tools, db, codec, relayWake: () => undefined }, [eventId]);
+  await owner.query('delete from intake.outbox');
+}
+
 type Named = Pick<Permit, 'itemId' | 'eventId' | 'destination'>;
 const itemOf = (eventId: string, destination: string): Named => ({ itemId: randomUUID(), eventId, destination });
 async function recordOf(item: Named, changes: Partial<Permit> = {}) {
@@ -218,7 +224,7 @@ describe('an approved lead without a route', () => {
   it('is not routed where it was erased', async () => {
     const eventId = await unroutedLead();
     now.routing = routesTo('crm');
-    await owner.query(`update intake.delivery set state = 'erased', class = null where event_id = $1`, [eventId]);
+    await erase(eventId);
     const item = itemOf(eventId, unrouted);
     await replay(item);
     expect(await stateOf(item)).toMatchObject({ applied: false, state: 'erased' });
@@ -293,9 +299,22 @@ describe('an approved refused record', () => {
     expect(await stateOf(item)).toMatchObject({ applied: true, state: 'dead', class: 'conflict', code: 'idempotency_conflict' });
   });
 
+  it('that is older than max_age by what it says itself is not accepted, however young its record is', async () => {
+    const lead = submitted({ source: 'old-feed' });
+    const item = itemOf(await refusedRecordOf(lead), refusedRecord);
+    const { submitted_at: recordAt } = (await factsOf(item)) ?? {};
+    expect(Date.now() - Date.parse(recordAt ?? '')).toBeLessThan(3_600_000);
+    now.sources = [...now.sources, source({ id: 'old-feed' })];
+    now.policies = { ...now.policies, default: { ...now.policies.default, maxAgeMs: 6 * 3_600_000 } };
+    await replay(item);
+    expect(await stateOf(item)).toMatchObject({ applied: true, state: 'dead', class: 'deadline_exceeded', code: 'max_age_passed' });
+    expect(await rows('select 1 from intake.lead where source = $1', ['old-feed'])).toEqual([]);
+    expect(await rows('select 1 from intake.outbox')).toEqual([]);
+  });
+
   it('of which nothing is kept any more is erased', async () => {
     const item = itemOf(await refusedRecordOf(submitted({ source: 'nobody' })), refusedRecord);
-    await owner.query(`update intake.rejected set sealed = '', wrapped_key = '' where rejected_id = $1`, [item.eventId]);
+    await erase(item.eventId);
     await replay(item);
     expect(await stateOf(item)).toMatchObject({ applied: false, state: 'erased' });
     expect(await factsOf(item)).toMatchObject({ state: 'erased' });
@@ -357,6 +376,23 @@ describe('an item', () => {
     await allCommitted();
     expect(await deliveriesOf(eventId)).toMatchObject([{ destination: unrouted, state: 'dead' }]);
     expect(await rows('select 1 from intake.replay_item where event_id = $1', [eventId])).toEqual([]);
+  });
+
+  it('that cannot be applied has failed at once', async () => {
+    const item = itemOf(await unroutedLead(), unrouted);
+    const decode = () => Promise.reject(new TypeError('broken'));
+    const gate = openReplayGate({ secretsDir, operator, logger: silent });
+    const items = new ReplayedItems({ ...tools, db, codec: { ...codec, decode } as never, topic: replayTopic, gate, logger: silent });
+    const record = await recordOf(item);
+    const bytes = Object.fromEntries(Object.entries(record.headers).map(([name, text]) => [name, Buffer.from(text)]));
+    let settled = false;
+    const settle = () => {
+      settled = true;
+    };
+    const received = { ...record, headers: bytes, partition: 0, offset: 0n, timestampMs: 0 };
+    items.take([{ receipt: { record: received, stale: false, settle, redeliverIn: () => undefined } }]);
+    await eventually('the item', () => settled);
+    expect(await stateOf(item)).toMatchObject({ applied: true, state: 'dead', class: 'permanent', code: 'cannot_apply' });
   });
 
   it('whose process dies before the commit is wholly undone, and applied when it comes again', async () => {

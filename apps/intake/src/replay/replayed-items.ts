@@ -3,7 +3,7 @@ import type { Permit, ReplayGate } from '#delivery';
 import { type ConsumedRecord, type Receipt, type Received, RegistryUnavailable } from '#messaging';
 import { DatabaseUnavailable, type Logger, parseTraceContext, type Span, StatementFailed } from '#runtime';
 import { type DecideTools, decideAgain } from './decide-again.js';
-import { type Decision, ItemKnown } from './item.js';
+import { type Decision, ItemKnown, noteItem } from './item.js';
 import { routeAgain } from './route-again.js';
 
 export interface ReplayTools extends DecideTools {
@@ -66,7 +66,7 @@ export class ReplayedItems {
       this.tell(permit, span, decision);
       receipt.settle();
     } catch (err) {
-      this.failed(receipt, permit, err);
+      await this.failed(receipt, permit, err);
     } finally {
       span.end();
     }
@@ -105,8 +105,9 @@ export class ReplayedItems {
     });
   }
 
-  /** What waiting mends is tried again. Anything else would come back for ever: the item stays unapplied, and its batch closes it in time. */
-  private failed(receipt: Receipt, { batchId, eventId, destination }: Permit, err: unknown): void {
+  /** What waiting mends is tried again. Anything else would come back for ever: it is noted, so that its batch does not wait for it. */
+  private async failed(receipt: Receipt, permit: Permit, err: unknown): Promise<void> {
+    const { batchId, eventId, destination } = permit;
     const waits =
       err instanceof DatabaseUnavailable || err instanceof RegistryUnavailable || (err instanceof StatementFailed && err.isTransient);
     const fields = { err, batch_id: batchId, event_id: eventId, destination };
@@ -116,6 +117,9 @@ export class ReplayedItems {
       return;
     }
     this.tools.logger.error(fields, 'An approved item could not be applied');
+    await this.tools.db
+      .transaction((tx) => noteItem(tx, permit, { outcome: 'failed', class: 'permanent', code: 'cannot_apply' }))
+      .catch((error: unknown) => this.tools.logger.warn({ ...fields, err: error }, 'What became of an approved item could not be noted'));
     receipt.settle();
   }
 }

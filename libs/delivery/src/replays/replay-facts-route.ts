@@ -38,6 +38,8 @@ export interface ReplayFacts {
   code?: string;
   /** ISO 8601, as all times here. */
   deadline_at: string;
+  /** Of a refused record the time of the record: what it says itself lies sealed. Absent: the letter knows it. */
+  submitted_at?: string;
   generation: number;
   /** In declared order. */
   operations: ReplayFactsOperation[];

@@ -62,7 +62,13 @@ export function judge(item: ItemFacts, delivery: ReplayFacts | undefined, around
   if (item.notReplayable !== undefined) return { verdict: 'not_replayable', detail: item.notReplayable };
   if (item.otherBatch !== undefined) return { verdict: 'already_in_batch', detail: item.otherBatch };
   if (delivery === undefined) return { verdict: 'not_replayable', detail: 'unknown_delivery' };
-  return byState(delivery) ?? byLetter(item, delivery) ?? byPayload(around) ?? byRequest(item, delivery, around) ?? standing(item, around);
+  return (
+    byState(delivery) ??
+    byLetter(item, delivery) ??
+    byPayload(around) ??
+    byRequest(item, delivery, around) ??
+    standing(item, delivery, around)
+  );
 }
 
 function byState({ state }: ReplayFacts): Verdict | undefined {
@@ -110,8 +116,9 @@ function byRequest({ frozen }: ItemFacts, delivery: ReplayFacts, around: Around)
   return doubtful.length > 0 && forgotten && found !== 'none' ? { verdict: 'key_retention_passed' } : undefined;
 }
 
-function standing(item: ItemFacts, { now, held }: Around): Verdict {
-  const ageMs = item.submittedAt === undefined ? 0 : now.getTime() - item.submittedAt.getTime();
+function standing(item: ItemFacts, { submitted_at: known }: ReplayFacts, { now, held }: Around): Verdict {
+  const submittedAt = item.submittedAt?.getTime() ?? (known === undefined ? now.getTime() : Date.parse(known));
+  const ageMs = now.getTime() - submittedAt;
   if (ageMs > item.maxAgeMs) return { verdict: 'expired_beyond_max_age' };
   return held ? { verdict: 'destination_held' } : { verdict: 'eligible' };
 }
