@@ -53,8 +53,12 @@ export class RefusalsTally {
     try {
       await countReceived(this.tools.db, counted);
     } catch (err) {
-      this.tools.logger.warn({ err, count: counted.length }, 'Refusals could not be counted; they are with the next ones');
-      if (err instanceof StatementFailed) return;
+      const lost = err instanceof StatementFailed;
+      const what = lost
+        ? 'Refusals could not be counted, and stay uncounted'
+        : 'Refusals could not be counted; they are with the next ones';
+      this.tools.logger.warn({ err, count: counted.length }, what);
+      if (lost) return;
       for (const one of counted) this.add(one);
       this.timer ??= setTimeout(() => void this.flush(), flushMs);
     }
