@@ -83,7 +83,7 @@ describe('while its destinations are held', () => {
     const erase = () => intake.post('/internal/v1/leads:erase', { event_ids: [erased.event_id] });
     const nothing = { vault_revisions: 0, rejected_records: 0, search_keys: 0, pending_revisions: 0 };
     // Their announcements lie on the topic, with the key of the person.
-    expect(await erase()).toEqual({ places: { ...nothing, unclaimed: 2 } });
+    expect(await erase()).toEqual({ places: { ...nothing, unclaimed: 2 }, leads: [] });
     for (const destination of destinations) await command(destination, 'release');
     await eventually(async () => {
       expect(await statesOf(withdrawn.event_id)).toEqual({
@@ -93,7 +93,7 @@ describe('while its destinations are held', () => {
       expect(await statesOf(erased.event_id)).toEqual({ 'sandbox-crm': 'erased erased', 'sandbox-marketing': 'erased erased' });
     }, 60_000);
     expect(await attemptsOf(erased.event_id)).toBe(0);
-    await eventually(async () => expect(await erase()).toEqual({ places: { ...nothing, unclaimed: 0 } }), 30_000);
+    await eventually(async () => expect(await erase()).toEqual({ places: { ...nothing, unclaimed: 0 }, leads: [] }), 30_000);
     const ofOwner = { items: [{ event_id: erased.event_id, whole_person: true }] };
     expect(await crmWriter.post('/internal/v1/leads:erase', ofOwner)).toEqual({
       places: { open: 0, unfinished: 0, person_keys: 0, contacts: 0 },
