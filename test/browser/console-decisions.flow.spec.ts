@@ -1,45 +1,23 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
-import { type FakeOperator, startFakeOperator } from './fake-operator/fake-operator.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import type { Locator, Page } from 'playwright-core';
+import { fakeConsole } from './fake-console.js';
 
 jest.setTimeout(120_000);
 
 describe('what people decide in the console, at an operator that is not real', () => {
-  let browser: Browser;
-  let fake: FakeOperator;
-  let seen: SeenPage;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
-  beforeEach(async () => {
-    fake = await startFakeOperator();
-    seen = await openPage(browser);
-  });
-  afterEach(async () => {
-    await seen.context.close();
-    await fake.stop();
-    expect(seen.wrongs).toEqual([]);
-  });
-  const as = async (token: string, path: string) => {
-    await seen.page.goto(fake.url + path);
-    await signIn(seen.page, token);
-    return seen.page;
-  };
+  const at = fakeConsole();
+  const { as } = at;
   const why = async (page: Page, button: Locator) => page.locator(`[id="${await button.getAttribute('aria-describedby')}"]`).textContent();
   const confirm = async (page: Page, button: string, reason = 'Seen in the test') => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill(reason);
     await dialog.getByRole('button', { name: button, exact: true }).click();
   };
-  const lastAudit = () => fake.state.audit.at(-1);
+  const lastAudit = () => at.fake.state.audit.at(-1);
 
   it('changes the limits of a batch that was checked, names who did, and lets nobody approve it who did', async () => {
-    const batch = fake.state.draft('ada', { filter: {} });
-    fake.state.command(batch.batch_id, 'dry-run', 'ada');
+    const batch = at.fake.state.draft('ada', { filter: {} });
+    at.fake.state.command(batch.batch_id, 'dry-run', 'ada');
     const page = await as('admin-token-00001', `/batches/${batch.batch_id}`);
     await page.getByRole('button', { name: 'Change …' }).click();
     const dialog = page.getByRole('dialog');
@@ -48,17 +26,17 @@ describe('what people decide in the console, at an operator that is not real', (
     await dialog.getByRole('button', { name: 'Change', exact: true }).click();
     await page.getByText('changed by root').waitFor();
     await page.getByText(/7 per second/).waitFor();
-    fake.state.command(batch.batch_id, 'dry-run', 'root');
-    fake.changed('batches');
+    at.fake.state.command(batch.batch_id, 'dry-run', 'root');
+    at.fake.changed('batches');
     await page.getByRole('button', { name: 'Dry run again' }).waitFor();
     expect(await why(page, page.getByRole('button', { name: 'Approve' }))).toContain('You changed it');
   });
 
   it('shows the refusal where a batch has begun while its limits were written, and then why they cannot be changed', async () => {
-    const batch = fake.state.draft('ada', { filter: {} });
+    const batch = at.fake.state.draft('ada', { filter: {} });
     const page = await as('operator-token-01', `/batches/${batch.batch_id}`);
     await page.getByRole('button', { name: 'Change …' }).click();
-    fake.state.command(batch.batch_id, 'approve', 'root');
+    at.fake.state.command(batch.batch_id, 'approve', 'root');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Items per second').fill('7');
     await dialog.getByRole('button', { name: 'Change', exact: true }).click();
@@ -75,8 +53,8 @@ describe('what people decide in the console, at an operator that is not real', (
     await confirm(page, 'Dismiss', 'Their key was changed and the leads typed in');
     await page.getByText('3 letters were closed').waitFor();
     expect(lastAudit()).toMatchObject({ action: 'dead_letter.dismiss', person: 'olga' });
-    fake.state.letters.splice(3, 57);
-    fake.changed('dead-letters');
+    at.fake.state.letters.splice(3, 57);
+    at.fake.changed('dead-letters');
     await page.getByRole('row', { name: /Attempts exhausted.*\b3\b/ }).waitFor();
     await page
       .getByRole('row', { name: /Attempts exhausted/ })
@@ -156,10 +134,10 @@ describe('what people decide in the console, at an operator that is not real', (
     expect(await bad.first().getAttribute('class')).toBe('bad');
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export as CSV' }).click()]);
     expect(file.suggestedFilename()).toBe('balances.csv');
-    fake.state.reconciliation.gone = true;
-    await page.goto(`${fake.url}/reconciliation/discrepancies`);
+    at.fake.state.reconciliation.gone = true;
+    await page.goto(`${at.fake.url}/reconciliation/discrepancies`);
     await page.getByText('reconciler does not answer').waitFor();
-    await page.goto(fake.url);
+    await page.goto(at.fake.url);
     await page.getByText('Every delivery is accounted for').waitFor();
   });
 });

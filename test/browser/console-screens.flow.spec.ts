@@ -1,41 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { axeInBothThemes, goTo, launchBrowser, openPage, type SeenPage, signIn } from './browser.js';
-import { type FakeOperator, startFakeOperator } from './fake-operator/fake-operator.js';
+import { describe, expect, it, jest } from '@jest/globals';
+import { axeInBothThemes, goTo, openPage, signIn } from './browser.js';
+import { fakeConsole } from './fake-console.js';
 import { leadId } from './fake-operator/state.js';
 
 jest.setTimeout(120_000);
 
 describe('the console, at an operator that is not real', () => {
-  let browser: Browser;
-  let fake: FakeOperator;
-  let seen: SeenPage;
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(async () => {
-    await browser?.close();
-  });
-  beforeEach(async () => {
-    fake = await startFakeOperator();
-    seen = await openPage(browser);
-  });
-  afterEach(async () => {
-    await seen.context.close();
-    await fake.stop();
-    expect(seen.wrongs).toEqual([]);
-  });
-  const as = async (token: string, path = '/') => {
-    await seen.page.goto(fake.url + path);
-    await signIn(seen.page, token);
-    return seen.page;
-  };
+  const at = fakeConsole();
+  const { as } = at;
 
   it('has no serious finding of axe on any screen in either theme', async () => {
-    fake.state.draft('olga', { filter: { destination: 'sandbox-crm' } });
-    const batchId = String(fake.state.batches[0]?.batch_id);
-    fake.state.command(batchId, 'dry-run', 'olga');
-    fake.state.record('olga', 'batch.draft', { batch_id: batchId });
+    at.fake.state.draft('olga', { filter: { destination: 'sandbox-crm' } });
+    const batchId = String(at.fake.state.batches[0]?.batch_id);
+    at.fake.state.command(batchId, 'dry-run', 'olga');
+    at.fake.state.record('olga', 'batch.draft', { batch_id: batchId });
     const screens = [
       ['/', 'Overview'],
       ['/search', 'Search'],
@@ -56,12 +34,12 @@ describe('the console, at an operator that is not real', () => {
       ['/reconciliation/runs', '1,422 leads'],
       ['/reconciliation/balance', 'it does not'],
       ['/erasures', 'Erasures'],
-      [`/erasures/${fake.state.erasure.erasure_id}`, 'Places here'],
+      [`/erasures/${at.fake.state.erasure.erasure_id}`, 'Places here'],
       ['/audit', 'batch.draft'],
       ['/me', 'What you may do'],
     ] as const;
-    const { page } = seen;
-    await page.goto(fake.url);
+    const { page } = at.seen;
+    await page.goto(at.fake.url);
     const findings = (await axeInBothThemes(page)).map((text) => `sign-in: ${text}`);
     await signIn(page, 'viewer-token-0001');
     for (const [path, text] of screens) {
@@ -86,13 +64,13 @@ describe('the console, at an operator that is not real', () => {
     await box.fill(leadId);
     await box.press('Enter');
     await page.getByText('the CRM has not confirmed its contact').waitFor();
-    expect(page.url()).toBe(`${fake.url}/leads/${leadId}`);
-    expect(fake.asked.filter((line) => /example|%40|@/.test(line))).toEqual([]);
+    expect(page.url()).toBe(`${at.fake.url}/leads/${leadId}`);
+    expect(at.fake.asked.filter((line) => /example|%40|@/.test(line))).toEqual([]);
     expect(await page.evaluate('JSON.stringify([localStorage, Object.keys(sessionStorage), history.state])')).not.toMatch(/example/);
   });
 
   it('reveals with a reason for a time, shows markup as text, and forgets it when the time is over', async () => {
-    fake.state.revealForMs = 4_000;
+    at.fake.state.revealForMs = 4_000;
     const page = await as('operator-token-01', `/leads/${leadId}`);
     await page.getByRole('button', { name: 'Reveal' }).click();
     const dialog = page.getByRole('dialog');
@@ -104,7 +82,7 @@ describe('the console, at an operator that is not real', () => {
     expect(await page.getByText('<script>').count()).toBeGreaterThan(0);
     expect(await page.evaluate('globalThis.broken')).toBeUndefined();
     await page.getByText('mia@example.test').waitFor({ state: 'detached' });
-    expect(fake.state.audit.map(({ action }) => action)).toEqual(['lead.reveal']);
+    expect(at.fake.state.audit.map(({ action }) => action)).toEqual(['lead.reveal']);
   });
 
   it('notes with a reason that the person withdrew consent', async () => {
@@ -115,7 +93,7 @@ describe('the console, at an operator that is not real', () => {
     await dialog.getByRole('button', { name: 'Note the withdrawal' }).click();
     await page.getByText('The withdrawal was noted').waitFor();
     const subject = { event_id: leadId, given: false, reason: 'They wrote a letter' };
-    expect(fake.state.audit).toMatchObject([{ action: 'consent.withdraw', subject }]);
+    expect(at.fake.state.audit).toMatchObject([{ action: 'consent.withdraw', subject }]);
   });
 
   it('keeps what a person may not do in sight, reachable, and says why', async () => {
@@ -128,7 +106,7 @@ describe('the console, at an operator that is not real', () => {
     expect(await why.textContent()).toContain('permission reveal');
     await page.keyboard.press('Enter');
     expect(await page.getByRole('dialog').count()).toBe(0);
-    expect(fake.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
+    expect(at.fake.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
   });
 
   it('takes a group to a batch that its author cannot approve and somebody else can, live', async () => {
@@ -143,13 +121,13 @@ describe('the console, at an operator that is not real', () => {
     await page.getByRole('button', { name: /already at destination/ }).waitFor();
     const approve = page.getByRole('button', { name: 'Approve' });
     expect(await page.locator(`[id="${await approve.getAttribute('aria-describedby')}"]`).textContent()).toContain('You drafted it');
-    const other = await openPage(browser);
+    const other = await openPage(at.browser);
     await other.page.goto(page.url());
     await signIn(other.page, 'approver-token-01');
     await other.page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('6 of 10 found at the destination').waitFor();
-    fake.state.finish(page.url().split('/').at(-1) ?? '');
-    fake.changed('batches');
+    at.fake.state.finish(page.url().split('/').at(-1) ?? '');
+    at.fake.changed('batches');
     await page.getByText('55 of 55 sent').waitFor();
     expect(other.wrongs).toEqual([]);
     await other.context.close();
@@ -164,25 +142,25 @@ describe('the console, at an operator that is not real', () => {
         'Clear the filter owner',
       );
     }
-    await page.goto(`${fake.url}/queues/dead`);
+    await page.goto(`${at.fake.url}/queues/dead`);
     await row.getByRole('button', { name: 'Decide …' }).click();
     const dialog = page.getByRole('dialog');
     const title = await dialog.getByRole('heading').textContent();
-    const shownAsOf = fake.state.groupsAsOf;
-    fake.state.letters.splice(0, 3);
-    fake.changed('dead-letters');
+    const shownAsOf = at.fake.state.groupsAsOf;
+    at.fake.state.letters.splice(0, 3);
+    at.fake.changed('dead-letters');
     await page.getByRole('row', { name: /Attempts exhausted.*57/ }).waitFor();
     expect(await dialog.getByRole('heading').textContent()).toBe(title);
     await dialog.getByLabel('Reason').fill('The CRM is back');
     await dialog.getByRole('button', { name: 'Record the decision' }).click();
     await page.getByText('Recorded for one letter').waitFor();
-    expect(fake.state.audit.at(-1)?.subject).toMatchObject({ group: { as_of: shownAsOf } });
-    expect(fake.state.groupsAsOf).not.toBe(shownAsOf);
+    expect(at.fake.state.audit.at(-1)?.subject).toMatchObject({ group: { as_of: shownAsOf } });
+    expect(at.fake.state.groupsAsOf).not.toBe(shownAsOf);
   });
 
   it('stops a batch with one click, and saves its items', async () => {
-    const batch = fake.state.draft('ada', { filter: {} });
-    fake.state.command(batch.batch_id, 'approve', 'root');
+    const batch = at.fake.state.draft('ada', { filter: {} });
+    at.fake.state.command(batch.batch_id, 'approve', 'root');
     const page = await as('operator-token-01', `/batches/${batch.batch_id}`);
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export as CSV' }).click()]);
     expect(file.suggestedFilename()).toBe(`batch-${batch.batch_id}.csv`);
@@ -225,10 +203,10 @@ describe('the console, at an operator that is not real', () => {
   it('says when it is live, and asks by itself when it is not', async () => {
     const page = await as('operator-token-01', '/batches');
     await page.getByText('Live', { exact: true }).waitFor();
-    fake.cutLive();
+    at.fake.cutLive();
     await page.getByText('Asking every 5 s').waitFor();
     await page.getByText('No batches yet').waitFor();
-    const { batch_id: id } = fake.state.draft('ada', { filter: {} });
+    const { batch_id: id } = at.fake.state.draft('ada', { filter: {} });
     await page.getByRole('link', { name: `${id.slice(0, 8)}…${id.slice(-4)}` }).waitFor();
   });
 
@@ -246,10 +224,10 @@ describe('the console, at an operator that is not real', () => {
   });
 
   it('ends the session when the token is not good any more, and says so', async () => {
-    await seen.page.goto(fake.url);
-    await seen.page.getByLabel('Token').fill('no-such-token-000');
-    await seen.page.getByRole('button', { name: 'Use this token' }).click();
-    await seen.page.getByText('The token is missing or unknown').waitFor();
-    expect(await seen.page.evaluate('sessionStorage.length')).toBe(0);
+    await at.seen.page.goto(at.fake.url);
+    await at.seen.page.getByLabel('Token').fill('no-such-token-000');
+    await at.seen.page.getByRole('button', { name: 'Use this token' }).click();
+    await at.seen.page.getByText('The token is missing or unknown').waitFor();
+    expect(await at.seen.page.evaluate('sessionStorage.length')).toBe(0);
   });
 });
