@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link } from 'react-router';
 import type { DeadLetter } from '../../api/types.js';
+import { ticked } from '../../parts/ticked.js';
 import { Ago } from '../../parts/when.js';
 import { duration, plain, sentence, shortId } from '../../parts/words.js';
 import { NotesDialog } from './notes-dialog.js';
@@ -13,11 +14,7 @@ interface Props {
 
 export function LetterTable({ letters, chosen, onChoose }: Props) {
   const all = letters.every(({ dead_letter_id: id }) => chosen.has(id));
-  const toggle = (id: string) => {
-    const next = new Set(chosen);
-    if (!next.delete(id)) next.add(id);
-    onChoose(next);
-  };
+  const toggle = (id: string) => onChoose(ticked(chosen, id));
   return (
     <div className="table-wrap">
       <table>

@@ -1,6 +1,7 @@
 import { Link } from 'react-router';
 import type { Discrepancy } from '../../api/types.js';
 import { Chip } from '../../parts/small.js';
+import { ticked } from '../../parts/ticked.js';
 import { Ago } from '../../parts/when.js';
 import { plain, shortId } from '../../parts/words.js';
 import { Runbook } from '../queues/runbook.js';
@@ -14,11 +15,7 @@ interface Props {
 
 export function DiscrepancyTable({ discrepancies, chosen, onChoose }: Props) {
   const all = discrepancies.length > 0 && discrepancies.every(({ discrepancy_id: id }) => chosen.has(id));
-  const toggle = (id: string) => {
-    const next = new Set(chosen);
-    if (!next.delete(id)) next.add(id);
-    onChoose(next);
-  };
+  const toggle = (id: string) => onChoose(ticked(chosen, id));
   return (
     <div className="table-wrap">
       <table>
