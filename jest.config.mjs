@@ -1,4 +1,4 @@
-// Three projects by suffix, so that one kind can be run alone:
+// A project for each suffix, so that one kind can be run alone:
 //   *.spec.ts       unit, no server
 //   *.int.spec.ts   against the shared Kafka, registry and PostgreSQL of test/setup
 //   *.flow.spec.ts, *.fault.spec.ts   against whole stacks started as `npm start` starts them
@@ -31,7 +31,7 @@ const common = {
   restoreMocks: true,
 };
 
-const kinds = ['int', 'flow', 'fault', 'crm', 'long'];
+const kinds = ['int', 'flow', 'fault', 'crm'];
 const suffixed = kinds.map((kind) => ({
   ...common,
   displayName: kind,
@@ -43,6 +43,7 @@ const suffixed = kinds.map((kind) => ({
 }));
 
 export default {
+  testSequencer: '<rootDir>/test/setup/longest-first.mjs',
   projects: [
     {
       ...common,

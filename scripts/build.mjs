@@ -1,11 +1,13 @@
 // Compiles every TypeScript file of apps, libs, scripts and test with SWC into dist/, keeping the tree, so that package.json "imports"
 // (#contracts …) and relative imports resolve to the same files under Node as under TypeScript. Only files newer than their output are
-// compiled, and each output is replaced in one step: a build never disturbs processes that run from dist/. `--force` compiles all.
-// The web console is not compiled file by file: build-console.mjs bundles it.
+// compiled, and each output is replaced in one step: a build does not disturb processes that run from dist/, but where the bundled
+// packages have changed: what starts or loads lazily while those are made finds the project's. `--force` compiles all.
+// The web console is not compiled file by file: build-console.mjs bundles it, and build-packages.mjs the packages that services load.
 import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { transformFile } from '@swc/core';
 import { buildConsole } from './build-console.mjs';
+import { buildPackages } from './build-packages.mjs';
 
 const root = join(import.meta.dirname, '..');
 const force = process.argv.includes('--force');
@@ -43,7 +45,9 @@ async function compile(source) {
 
 function removeOrphans() {
   const wanted = new Set(sources.map(outputOf));
-  for (const file of globSync('**/*.js', { cwd: join(root, 'dist') }).map((name) => join(root, 'dist', name))) {
+  for (const file of globSync('**/*.js', { cwd: join(root, 'dist'), exclude: ['node_modules/**'] }).map((name) =>
+    join(root, 'dist', name),
+  )) {
     if (wanted.has(file) || bundled.test(relative(root, file))) continue;
     rmSync(file, { force: true });
     rmSync(`${file}.map`, { force: true });
@@ -59,7 +63,13 @@ if (failed.length > 0) {
   console.error(`build: ${failed.length} of ${stale.length} files could not be compiled`);
   process.exit(1);
 }
-await buildConsole({ force }).catch((error) => {
-  console.error(`build: the console could not be built: ${error instanceof Error ? error.message : error}`);
-  process.exit(1);
-});
+const bundles = {
+  'console could': () => buildConsole({ force }),
+  'packages could': () => buildPackages({ force }),
+};
+for (const [what, build] of Object.entries(bundles)) {
+  await build().catch((error) => {
+    console.error(`build: the ${what} not be built: ${error instanceof Error ? error.message : error}`);
+    process.exit(1);
+  });
+}

@@ -1,4 +1,5 @@
-// Finds a Java that Kafka 4 and the registry run on, and prints the path of its `java`; prints nothing when there is none.
+// Finds a Java that Kafka 4 and the registry run on, and prints the path of its `java`; prints nothing when there is none. With a major version as
+// argument: one of at least that.
 // Plain JavaScript for any Node from 20 on: the check of prerequisites needs it before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -7,14 +8,14 @@ import { pathToFileURL } from 'node:url';
 
 export const oldestJava = 17;
 
-/** Path of a `java` of at least `oldestJava`: JAVA_HOME first, then the PATH, then the usual folders. Undefined when there is none. */
-export function findJava() {
+/** Path of a `java` of at least `oldest`: JAVA_HOME first, then the PATH, then the usual folders. Undefined when there is none. */
+export function findJava(oldest = oldestJava) {
   const home = process.env.JAVA_HOME ? [join(process.env.JAVA_HOME, 'bin')] : [];
   const folders = [...home, ...(process.env.PATH ?? '').split(delimiter), ...installed()];
   return folders
     .map((folder) => join(folder, 'java'))
     .filter((java) => existsSync(java))
-    .find((java) => major(java) >= oldestJava);
+    .find((java) => major(java) >= oldest);
 }
 
 function installed() {
@@ -36,4 +37,5 @@ function major(java) {
   );
 }
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) process.stdout.write(findJava() ?? '');
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
+  process.stdout.write(findJava(Number(process.argv[2] ?? oldestJava)) ?? '');

@@ -61,12 +61,12 @@ for (const event of events) {
     `export const ${event.constant}: EventDescriptor<${event.type}> = ${JSON.stringify({ name: event.topic, topic: event.topic, subject: `${event.topic}-value`, schemaVersion: version, schema: JSON.stringify(schema) })} as const;`,
   );
 }
-mkdirSync(join(target, '..'), { recursive: true });
-const before = existsSync(target) ? readFileSync(target, 'utf8') : '';
-writeFileSync(target, `${parts.join('\n\n')}\n`);
-execFileSync(join(root, 'node_modules/.bin/biome'), ['format', '--write', '--log-level=error', target], { stdio: 'inherit' });
-if (process.argv.includes('--check') && readFileSync(target, 'utf8') !== before) {
-  writeFileSync(target, before);
+const biome = join(root, 'node_modules/.bin/biome');
+const text = execFileSync(biome, ['format', `--stdin-file-path=${target}`], { input: `${parts.join('\n\n')}\n`, encoding: 'utf8' });
+if (!process.argv.includes('--check')) {
+  mkdirSync(join(target, '..'), { recursive: true });
+  writeFileSync(target, text);
+} else if (!existsSync(target) || readFileSync(target, 'utf8') !== text) {
   console.error('libs/contracts/src/generated/events.ts is stale: run `npm run generate`');
   process.exit(1);
 }

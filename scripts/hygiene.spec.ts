@@ -24,6 +24,25 @@ describe('the hygiene of a committed text', () => {
     expect(problems(`https://${name}${'.'}org/x`)).toEqual([`1: names the package registry host ${name}.org`]);
   });
 
+  it.each(['try', 'prot'])(
+    'refuses what is under the GPL: its text anywhere, an import anywhere, its name outside the tests that start it',
+    (start) => {
+      const name = { try: `${start}tond`, prot: `${start}eus` }[start];
+      const imported = '1: imports a package under the GPL';
+      for (const line of [`from ${name}.model import fields`, `import ${name}`, `import os, ${name}`]) {
+        for (const file of ['examples/python/x.py', 'test/real-crm/x.py', 'libs/x.py']) expect(problems(line, file)).toEqual([imported]);
+      }
+      expect(problems(`join(venv, 'bin', '${name}')`, 'test/real-crm/start.ts')).toEqual([]);
+      expect(problems(`runs \`${name}\``, 'docs/connecting.md')).toEqual([]);
+      expect(problems(`join(venv, 'bin', '${name}')`, 'libs/start.ts')).toEqual(['1: names a package under the GPL outside test/real-crm']);
+      expect(problems(`# under the GNU General${' '}Public License, version 3`, 'test/real-crm/x.py')).toEqual([
+        '1: puts a text under the GPL',
+      ]);
+      expect(problems(`# SPDX-License-Identifier${':'} GPL-3.0-or-later`, 'test/real-crm/x.ts')).toEqual(['1: puts a text under the GPL']);
+      expect(problems('Tryton is under the GPL: it runs as a process of its own', 'docs/x.md')).toEqual([]);
+    },
+  );
+
   it('refuses an e-mail address of anybody who may exist, without repeating it', () => {
     const [fault] = faultsOf('a.md', `mail ada${'@'}example.com`);
     expect(fault?.problem).toMatch(/outside example\.test/);

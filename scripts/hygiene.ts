@@ -20,6 +20,11 @@ const registryHosts = [
   ['deb', 'debian', 'org'],
 ].map((parts) => parts.join('.'));
 
+/** The CRM of the tests is under the GPL: it runs as a process of its own, and only the tests that start it name its packages. */
+const gplPackage = new RegExp(`\\b(?:${['try' + 'tond', 'prot' + 'eus'].join('|')})\\b`);
+const gplImport = new RegExp(`^\\s*(?:from|import)\\s+(?:[\\w.]+\\s*,\\s*)*${gplPackage.source}`);
+const mayNameIt = /^(?:test\/real-crm|docs)\//;
+const gplText = new RegExp(['GNU (?:Affero |Lesser )?General ', 'Public License|SPDX-License', '-Identifier:.*GPL'].join(''));
 const machinePath = /(?<![\w.}~-])\/(?:work|root|Users|home\/[a-z][\w-]*)\/|\b[A-Z]:\\Users\\/;
 /** Compilers accept them where they lie in a comment or a template. */
 const conflictMarker = /^(?:<{7}|>{7}) /;
@@ -52,6 +57,10 @@ function lineProblems(file: string, content: string): string[] {
       problems.push('records a download address: install with omit-lockfile-registry-resolved=true');
     return problems;
   }
+  if (gplText.test(content)) problems.push('puts a text under the GPL: nothing of that is shipped here');
+  if (gplImport.test(content)) problems.push('imports a package under the GPL: it runs as a process of its own');
+  else if (!mayNameIt.test(file) && gplPackage.test(content))
+    problems.push('names a package under the GPL outside test/real-crm: only the tests that start it do');
   if (machinePath.test(content)) problems.push('holds an absolute path of one machine: derive it from import.meta.dirname');
   if (conflictMarker.test(content)) problems.push('is a marker of an unfinished merge: decide what stays');
   for (const [, domain] of content.matchAll(email)) {

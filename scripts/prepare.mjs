@@ -1,13 +1,14 @@
 // Runs before `npm start`, `npm test` and the like, on whatever Node is there (20 or newer), in a clone where nothing was installed yet:
 // names every missing prerequisite at once, installs the packages when they are missing or stale, and builds. Quick when all is in place.
 //   --embedded    Kafka and the registry will be started here (tests), whatever the environment says
+//   --tests       names beside it what only some tests need, and goes on without: those of one stage may need nothing of it
 //   --packages    only packages and build: no Java or Maven needed
 //   --if-missing  nothing but the build, when dist/ is there already
 // Says what it does on standard error: standard output belongs to what is run after it, which may print JSON.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { missingPrerequisites } from './prerequisites.mjs';
+import { missingForTests, missingPrerequisites } from './prerequisites.mjs';
 
 const root = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '..');
 const flags = new Set(process.argv.slice(2));
@@ -60,6 +61,9 @@ const missing = missingPrerequisites({
   packagesOnly: flags.has('--packages') || flags.has('--if-missing'),
   embedded: flags.has('--embedded'),
 });
-if (missing.length > 0) fail(`something is missing here.\n${missing.map((line) => `  - ${line}`).join('\n')}`);
+const listed = (lines) => lines.map((line) => `  - ${line}`).join('\n');
+const forTests = flags.has('--tests') ? missingForTests() : [];
+if (missing.length > 0) fail(`something is missing here.\n${listed([...missing, ...forTests])}`);
+if (forTests.length > 0) console.error(`Some tests will fail for lack of:\n${listed(forTests)}`);
 if (!packagesInstalled()) await installPackages();
 build();

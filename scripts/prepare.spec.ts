@@ -10,7 +10,7 @@ let clone: string;
 beforeAll(() => {
   clone = mkdtempSync(join(tmpdir(), 'prepare-'));
   mkdirSync(join(clone, 'scripts'));
-  for (const name of ['prepare', 'prerequisites', 'find-java', 'docker-usable']) {
+  for (const name of ['prepare', 'prerequisites', 'find-java', 'find-chromium', 'docker-usable']) {
     const file = join('scripts', `${name}.mjs`);
     cpSync(join(import.meta.dirname, '..', file), join(clone, file));
   }
@@ -43,4 +43,11 @@ it('asks for it in spite of the environment where the tests start servers of the
   expect(status).toBe(1);
   expect(stderr).toContain('Apache Maven');
   expect(stderr).not.toContain('DATABASE_URL set');
+});
+
+it('names what only some tests need with it, at once', () => {
+  const { status, stderr } = prepare({ CHROMIUM: '' }, '--embedded', '--tests');
+  expect(status).toBe(1);
+  for (const needed of [/Apache Maven/, /JDK 17 or newer/, /Python 3 with venv/]) expect(stderr).toMatch(needed);
+  expect(prepare({}, '--embedded').stderr).not.toContain('Python');
 });

@@ -1,8 +1,10 @@
 // What a machine must have for `npm start` and `npm test`. Plain JavaScript for Node 20, usable before anything is installed.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dockerUsable } from './docker-usable.mjs';
+import { findChromium } from './find-chromium.mjs';
 import { findJava, oldestJava } from './find-java.mjs';
 
 const external = { kafka: 'KAFKA_BROKERS', registry: 'SCHEMA_REGISTRY_URL', postgres: 'DATABASE_URL' };
@@ -49,8 +51,37 @@ function missingForPostgres() {
   return nobody ? ['an account `postgres` or `nobody`: PostgreSQL refuses to run as root (useradd --system postgres)'] : [];
 }
 
-/** True when an earlier start has downloaded Kafka and the registry. */
+/** True when an earlier start has downloaded Kafka and the registry in the versions of the pom; the folder is named as in testkit's downloads.ts. */
 function jarsDownloaded(root) {
-  const cache = join(root, '.cache');
-  return existsSync(cache) && readdirSync(cache).some((name) => name.startsWith('embedded-'));
+  const pom = join(root, 'deploy', 'embedded', 'pom.xml');
+  if (!existsSync(pom)) return false;
+  const hash = createHash('sha256').update(readFileSync(pom)).digest('hex').slice(0, 12);
+  return existsSync(join(root, '.cache', `embedded-${hash}`));
+}
+
+/** What only some tests need, a line each with what to install: without it these fail, and no others. */
+export function missingForTests() {
+  const missing = [];
+  if (!mavenCompiles()) {
+    missing.push(
+      `Maven on a JDK ${oldestJava} or newer, a JRE does not do: the example client in Java (Debian, Ubuntu: apt-get install maven openjdk-17-jdk-headless; macOS: brew install maven)`,
+    );
+  }
+  if (!works('python3', ['-c', 'import ensurepip, venv'])) {
+    missing.push(
+      'Python 3 with venv: the example client in Python, and the attacks on the API of operators (Debian, Ubuntu: apt-get install python3-venv)',
+    );
+  }
+  if (findChromium() === undefined) {
+    missing.push('Chromium: the tests of the console (Debian, Ubuntu: apt-get install chromium; elsewhere, its path in CHROMIUM)');
+  }
+  return missing;
+}
+
+/** Maven says which Java it runs on, and compiles with that one. */
+function mavenCompiles() {
+  const { status, stdout } = spawnSync('mvn', ['--version'], { encoding: 'utf8', timeout: 20_000 });
+  if (status !== 0) return false;
+  const [, major, home] = /^Java version: (\d+).*(?:runtime|Java home): (.+)$/m.exec(stdout) ?? [];
+  return home === undefined || (Number(major) >= oldestJava && existsSync(join(home.trim(), 'bin', 'javac')));
 }

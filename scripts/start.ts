@@ -9,16 +9,24 @@ import { type LauncherMessage, sayTo, tellParent } from './launcher/say.js';
 import { Stopped } from './launcher/supervised.js';
 
 const root = projectRoot();
+/**
+ * Ctrl-C comes twice where `sh` is bash: the terminal signals all of its programs, and npm passes what it got on. A second signal within this time
+ * is the same press.
+ */
+const samePressMs = 1_000;
 
 async function runHere(options: StartOptions): Promise<void> {
   const say = sayTo();
   const instance = new Instance(options, root, say);
   let stopping: Promise<void> | undefined;
+  let firstMs = 0;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stopping !== undefined) {
+      if (performance.now() - firstMs < samePressMs) return;
       instance.kill();
       process.exit(1);
     }
+    firstMs = performance.now();
     say(`\n${signal}: stopping (again: at once)`);
     stopping = instance.stop().then(
       () => {

@@ -1,17 +1,18 @@
-// `npm test [-- stage …]`: runs the stages of test-stages.ts one after the other, prints every failure again at the end, and closes with
-// `N passed, N failed` alone on a line. Ends non-zero when anything failed or nothing ran. LD_TEST_SIZE=long is the size of `npm run test:long`.
+// `npm test [-- stage …]`: runs the rounds of test-rounds.ts one after the other, prints every failure again at the end, and closes with
+// `N passed, N failed` alone on a line. Ends non-zero when anything failed or nothing ran. LD_TEST_SIZE=long is the size of `npm run test:long`;
+// LD_TEST_WORKERS is how many spec files run side by side (default 2).
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testSize } from '#testkit';
 import { runPreparation } from './run-preparation.js';
+import { choiceOf, countRound, type Round, reportOf, rounds } from './test-rounds.js';
 import {
   add,
   type Counts,
   chosenStages,
   closingLine,
-  countStage,
   type JestReport,
   none,
   type Prepared,
@@ -35,28 +36,27 @@ let running: ChildProcess | undefined;
 const preparing = new Set<number>();
 let interrupted = false;
 
-function jestArguments(stage: Stage, outputFile: string): string[] {
+function jestArguments(round: Round, outputFile: string): string[] {
   const jest = join(root, 'node_modules/jest/bin/jest.js');
-  const options = ['--selectProjects', stage.project, '--json', `--outputFile=${outputFile}`, '--passWithNoTests'];
-  if (stage.only !== undefined) options.push('--testPathPatterns', stage.only);
-  if (stage.ignore !== undefined) options.push('--testPathIgnorePatterns', '/node_modules/', stage.ignore);
+  const options = [...choiceOf(round), '--json', `--outputFile=${outputFile}`, '--passWithNoTests'];
   // Side by side on two cores: tests against servers mostly wait, for leases, for deadlines, for one another. Nothing is shared between workers.
-  options.push('--maxWorkers=2');
+  options.push(`--maxWorkers=${process.env.LD_TEST_WORKERS?.trim() || '2'}`);
   return ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', jest, ...options];
 }
 
-function runStage(stage: Stage): Promise<{ counts: Counts; slow: string[] }> {
-  console.log(`\n== ${stage.name}`);
-  const outputFile = join(folder, `${stage.name}.json`);
+/** What became of each stage of the round. */
+function runRound(round: Round): Promise<{ counts: Counts; slow: string[] }[]> {
+  console.log(`\n== ${namesOf(round)}`);
+  const outputFile = join(folder, `${round.map(({ name }) => name).join('-')}.json`);
   // Jest repeats its JSON on stdout; people read its stderr. A group of its own, so that a hung stage goes with all that it started.
-  const child = spawn(process.execPath, jestArguments(stage, outputFile), {
+  const child = spawn(process.execPath, jestArguments(round, outputFile), {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, LD_TEST_SIZE: size },
     detached: true,
   });
   running = child;
-  const limit = setTimeout(() => killGroup(child), stageLimitMs);
+  const limit = setTimeout(() => killGroup(child), stageLimitMs * round.length);
   let grace: NodeJS.Timeout | undefined;
   const watch = setInterval(() => {
     if (!existsSync(outputFile)) return;
@@ -69,10 +69,13 @@ function runStage(stage: Stage): Promise<{ counts: Counts; slow: string[] }> {
       clearInterval(watch);
       running = undefined;
       const report = readReport(outputFile);
-      resolve({ counts: countStage(stage, report, exitCode), slow: slowest(report, root) });
+      const counts = countRound(round, report, exitCode);
+      resolve(round.map((stage, at) => ({ counts: counts[at] ?? none, slow: slowest(reportOf(stage, round, report), root) })));
     });
   });
 }
+
+const namesOf = (round: Round): string => round.map(({ name }) => name).join(', ');
 
 /** Gives way to the tests that run meanwhile. */
 function prepare({ name, prepare: program = '' }: Stage): Promise<Prepared> {
@@ -113,21 +116,27 @@ const ready: Prepared = { exitCode: 0, said: '' };
 
 async function main(): Promise<void> {
   let total = none;
-  const chosen = chosenStages(process.argv.slice(2), size);
+  const chosen = chosenStages(process.argv.slice(2));
   const prepared = new Map(chosen.filter((stage) => stage.prepare !== undefined).map((stage) => [stage, prepare(stage)]));
-  for (const stage of chosen) {
+  for (const round of rounds(chosen)) {
     if (interrupted) break;
-    const startedAt = Date.now();
-    const instead = unprepared(stage, (await prepared.get(stage)) ?? ready, strict);
-    if (instead !== undefined) {
-      console.log(`\n== ${instead.notice}`);
-      total = add(total, instead.counts);
-      continue;
+    const possible: Stage[] = [];
+    for (const stage of round) {
+      const instead = unprepared(stage, (await prepared.get(stage)) ?? ready, strict);
+      if (instead === undefined) possible.push(stage);
+      else console.log(`\n== ${instead.notice}`);
+      total = add(total, instead?.counts ?? none);
     }
-    const { counts, slow } = await runStage(stage);
-    total = add(total, counts);
-    for (const line of slow) console.log(line);
-    console.log(`${stage.name}: ${closingLine(counts)} in ${Math.round((Date.now() - startedAt) / 1000)} s`);
+    if (possible.length === 0 || interrupted) continue;
+    const startedAt = Date.now();
+    let counted = none;
+    for (const [at, { counts, slow }] of (await runRound(possible)).entries()) {
+      counted = add(counted, counts);
+      for (const line of slow) console.log(line);
+      if (possible.length > 1) console.log(`${possible[at]?.name}: ${closingLine(counts)}`);
+    }
+    total = add(total, counted);
+    console.log(`${namesOf(possible)}: ${closingLine(counted)} in ${Math.round((Date.now() - startedAt) / 1000)} s`);
   }
   rmSync(folder, { recursive: true });
   for (const failure of total.failures) console.log(`\nFAILED ${failure}`);

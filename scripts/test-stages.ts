@@ -1,15 +1,16 @@
 // What `npm test` runs, and how Jest's own report becomes one line. Pure; test-runner.ts starts the processes.
-import type { TestSize } from '#testkit';
 
 export interface Stage {
   name: string;
   /** Jest project, as named in jest.config.mjs. */
-  project: 'unit' | 'int' | 'flow' | 'fault' | 'crm' | 'long';
+  project: 'unit' | 'int' | 'flow' | 'fault' | 'crm';
   /** Only files whose path matches; all of the project when absent. */
   only?: string;
   ignore?: string;
   /** Built program that must have ended well before the stage: it begins beside the stages before. Ends with 3 where this machine lacks something. */
   prepare?: string;
+  /** Stages of one round are run by one Jest, where all of them are wanted: see test-rounds.ts. Each project of a round is whole in it. */
+  round?: string;
 }
 
 /** How a preparation ended. */
@@ -19,22 +20,21 @@ export interface Prepared {
   said: string;
 }
 
-/** In this order, one after the other: cheap ones first. */
+/** In this order: cheap ones first. */
 export const stages: readonly Stage[] = [
   { name: 'unit', project: 'unit' },
   { name: 'int', project: 'int' },
-  { name: 'contract', project: 'flow', only: 'test/contract/' },
-  { name: 'flow', project: 'flow', ignore: 'test/contract/' },
-  { name: 'fault', project: 'fault' },
-  { name: 'real-crm', project: 'crm', prepare: 'test/real-crm/prepare.js' },
-  { name: 'long', project: 'long' },
+  { name: 'contract', project: 'flow', only: 'test/contract/', round: 'stacks' },
+  { name: 'flow', project: 'flow', ignore: 'test/contract/', round: 'stacks' },
+  { name: 'fault', project: 'fault', round: 'stacks' },
+  { name: 'real-crm', project: 'crm', prepare: 'test/real-crm/prepare.js', round: 'stacks' },
 ];
 
-/** The stages to run: those named, else all; `long` only in a long run. Throws on a name that is no stage. */
-export function chosenStages(names: readonly string[], size: TestSize): Stage[] {
+/** The stages to run: those named, else all. Throws on a name that is no stage. */
+export function chosenStages(names: readonly string[]): Stage[] {
   const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
   if (unknown.length > 0) throw new Error(`no such stage: ${unknown.join(', ')}; there are ${stages.map(({ name }) => name).join(', ')}`);
-  return stages.filter(({ name }) => (names.length === 0 ? name !== 'long' || size === 'long' : names.includes(name)));
+  return stages.filter(({ name }) => names.length === 0 || names.includes(name));
 }
 
 /** Ends a preparation where this machine lacks what the stage is tried on. */
@@ -118,6 +118,7 @@ export function closingLine({ passed, failed, skipped }: Counts): string {
 
 export const none: Counts = { passed: 0, failed: 0, skipped: 0, failures: [] };
 
-function broken(stage: Stage, why: string): Counts {
+/** Counts of a stage that failed as a whole. */
+export function broken(stage: Stage, why: string): Counts {
   return { passed: 0, failed: 1, skipped: 0, failures: [`${stage.name}: ${why}`] };
 }

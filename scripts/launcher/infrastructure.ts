@@ -86,7 +86,8 @@ async function start(
 }
 
 /** One look for it, in plain JavaScript, because the check of prerequisites runs before anything is built. */
-const dockerUsable = (root: string): boolean => spawnSync(process.execPath, [join(root, 'scripts', 'docker-usable.mjs')]).status === 0;
+const dockerUsable = (root: string): boolean =>
+  spawnSync(process.execPath, [join(root, 'scripts', 'docker-usable.mjs')], { env: process.env }).status === 0;
 
 async function startCompose({ root, runDir, ports, progress, onCompose, onDatabase }: InfrastructureOptions): Promise<Connections> {
   const project = `lead-delivery-${createHash('sha256').update(runDir).digest('hex').slice(0, 8)}`;

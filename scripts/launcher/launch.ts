@@ -139,10 +139,15 @@ export class Instance {
     releaseRunDir(this.options.runDir);
   }
 
-  /** Ends every child at once. */
+  /** Ends every child at once. Containers are not waited for: they go on until `npm stop` or the next start, which find them in the state file. */
   kill(): void {
     this.supervisor.kill();
-    if (this.claimed) releaseRunDir(this.options.runDir);
+    const { runDir } = this.options;
+    if (this.state.composeProject !== undefined) this.say(`Containers still run: \`npm stop -- --run-dir ${runDir}\` stops them`);
+    if (!this.claimed) return;
+    this.endpoints = undefined;
+    forgetEndpoints(runDir);
+    releaseRunDir(runDir);
   }
 
   private saveState(): void {

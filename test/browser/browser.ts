@@ -1,20 +1,15 @@
 // A browser for specs: the system's Chromium, driven by Playwright. Whatever the page says on its console as an error fails the spec.
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-
-const candidates = [
-  process.env.CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/opt/google/chrome/chrome',
-];
+import { projectRoot } from '#testkit';
 
 /** Throws when the machine has no Chromium; CHROMIUM names one that lies elsewhere. */
 export function launchBrowser(): Promise<Browser> {
-  const executablePath = candidates.find((path) => path !== undefined && existsSync(path));
-  if (executablePath === undefined) throw new Error('no Chromium: install one (Debian: apt-get install chromium) or name it in CHROMIUM');
+  // One search, in plain JavaScript, because the check of prerequisites runs before anything is installed or built.
+  const executablePath = execFileSync(process.execPath, [join(projectRoot(), 'scripts', 'find-chromium.mjs')], { encoding: 'utf8' });
+  if (executablePath === '') throw new Error('no Chromium: install one (Debian: apt-get install chromium) or name it in CHROMIUM');
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
 }
 

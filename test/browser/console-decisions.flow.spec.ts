@@ -64,6 +64,50 @@ describe('what people decide in the console, at an operator that is not real', (
     await page.getByRole('dialog').getByText('3 are closed by what becomes of their delivery').waitFor();
   });
 
+  it('drafts a batch of a whole group, by its schema and by what it lacks', async () => {
+    const [first] = at.fake.state.letters;
+    at.fake.state.letters = Array.from({ length: 1_200 }, (_, index) => ({ ...first, code: null, dead_letter_id: `d-${index}` }) as never);
+    const page = await as('operator-token-01', '/queues/dead');
+    await page
+      .getByRole('row', { name: /Attempts exhausted/ })
+      .getByRole('button', { name: 'Replay …' })
+      .click();
+    expect(await page.getByLabel('Only without a code').isChecked()).toBe(true);
+    expect(await page.getByLabel('Code', { exact: true }).isDisabled()).toBe(true);
+    expect(await page.getByLabel('Schema id', { exact: true }).inputValue()).toBe('4');
+    expect(await page.getByLabel('Items at most').inputValue()).toBe('1200');
+    await page.getByLabel('Reason').fill('The CRM is back');
+    await page.getByRole('button', { name: 'Draft', exact: true }).click();
+    await page.getByText('sandbox-crm · attempts exhausted · no code · schema 4').waitFor();
+    expect(at.fake.state.batches[0]?.selection).toEqual({
+      class: 'attempts_exhausted',
+      destination: 'sandbox-crm',
+      no_code: true,
+      schema_id: 4,
+    });
+  });
+
+  it('leads whoever may approve a correction to it: from the overview, the list and the lead', async () => {
+    const correction = at.fake.state.corrections[0];
+    const path = `/corrections/${correction?.correction_id}`;
+    const page = await as('approver-token-01', '/');
+    const waiting = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Corrections that wait for approval' }) });
+    await waiting.getByText('Misspelt on the form').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('c');
+    await page.getByLabel('State').selectOption('draft');
+    await page.waitForURL(/state=draft/);
+    await page
+      .getByRole('cell', { name: /at sandbox-crm/ })
+      .getByRole('link')
+      .click();
+    const onLead = page.getByRole('complementary', { name: 'About this lead' }).locator(`a[href="${path}"]`);
+    await onLead.click();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('It is approved already').waitFor({ state: 'attached' });
+    expect(lastAudit()).toMatchObject({ action: 'correction.approve', person: 'ada', subject: { hash: correction?.hash } });
+  });
+
   it('starts a run over a window and stops it', async () => {
     const page = await as('operator-token-01', '/reconciliation/runs');
     await page.getByRole('button', { name: 'Start a run …' }).click();

@@ -23,11 +23,16 @@ describe('the console, at an operator that is not real', () => {
       // Three rows of sixty: the others are the same.
       ['/queues/dead?view=list&class=auth', '3, and no more'],
       ['/queues/all?view=list&class=auth', 'Everything that is open'],
-      ['/queues/held', 'Nothing is held'],
+      // Never as if all were well while leads lie on the topic of one that is held.
+      ['/queues/held', '12 leads wait on its topic'],
+      ['/queues/held?view=list', 'No lead that was taken up is held'],
       ['/queues/expired', 'Nothing is expired'],
       ['/batches', 'Batches'],
       ['/batches/new', 'Draft a batch'],
       [`/batches/${batchId}`, 'already at destination'],
+      ['/corrections', 'Misspelt on the form'],
+      ['/corrections?state=failed', 'No correction is like that'],
+      [`/corrections/${at.fake.state.corrections[0]?.correction_id}`, 'is changed there'],
       ['/destinations', 'Destinations'],
       ['/reconciliation/discrepancies', 'the lead is made anew'],
       ['/reconciliation/discrepancies?state=gone', 'Nothing is like that'],
@@ -67,6 +72,33 @@ describe('the console, at an operator that is not real', () => {
     expect(page.url()).toBe(`${at.fake.url}/leads/${leadId}`);
     expect(at.fake.asked.filter((line) => /example|%40|@/.test(line))).toEqual([]);
     expect(await page.evaluate('JSON.stringify([localStorage, Object.keys(sessionStorage), history.state])')).not.toMatch(/example/);
+  });
+
+  it('takes no address and no number of a person as a filter, and says where to search for one', async () => {
+    const page = await as('viewer-token-0001', '/queues/dead?view=list');
+    for (const [path, box, submit] of [
+      ['/queues/dead?view=list', 'Assignee', 'Enter'],
+      ['/reconciliation/discrepancies', 'Owner', 'Tab'],
+      ['/audit', 'About', 'Enter'],
+    ] as const) {
+      await goTo(page, path);
+      for (const typed of ['mia@example.test', '+1 202 555 0101']) {
+        await page.getByLabel(box, { exact: true }).fill(typed);
+        await page.keyboard.press(submit);
+        await page.getByRole('alert').getByText('use the search box').waitFor();
+        await page.getByLabel(box, { exact: true }).fill('ada');
+        await page.keyboard.press(submit);
+        await page.getByRole('alert').waitFor({ state: 'detached' });
+        await page.waitForURL(/=ada/);
+      }
+    }
+    expect(at.fake.asked.filter((line) => /example|%40|@|202|555/.test(line))).toEqual([]);
+  });
+
+  it('shows of a call what they named it, for their support', async () => {
+    const page = await as('viewer-token-0001', `/leads/${leadId}`);
+    const call = page.getByRole('listitem').filter({ hasText: 'Contact sent' }).filter({ hasNotText: 'again' });
+    await call.getByText('their request req-77').waitFor();
   });
 
   it('reveals with a reason for a time, shows markup as text, and forgets it when the time is over', async () => {

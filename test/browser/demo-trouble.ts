@@ -1,5 +1,5 @@
-// Some trouble in a running demo, so that its pictures show something: leads that the CRM refuses for a while, a batch that sends them again, and
-// somebody who works in the CRM by hand, which a comparison finds.
+// Some trouble in a running demo, so that its pictures show something: leads that the CRM refuses for a while, a batch that sends them again and one
+// that stops itself, a correction that waits for its approver, and somebody who works in the CRM by hand, which a comparison finds.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Endpoints } from '#testkit';
 import { Desk } from '../support/desk.js';
@@ -32,28 +32,46 @@ async function call<T>({ operator, operatorTokens }: Endpoints, role: 'operator'
   return (await response.json()) as T;
 }
 
-/** Gives once 30 leads have gone through or have become dead letters, and a batch of some of these has run. */
-export async function makeTrouble(endpoints: Endpoints): Promise<void> {
-  const sandbox = new Sandbox(endpoints);
-  const intake = new IntakeClient(endpoints);
-  const run = Date.now();
-  await sandbox.control({ operation: 'lead', status: 400, every: 2 });
-  for (let index = 0; index < 30; index += 1) await intake.post(leadOf(index, run));
-  const dead = await eventually(async () => {
-    const { items } = await call<{ items: { event_id: string }[] }>(endpoints, 'operator', 'dead-letters?tab=dead&destination=sandbox-crm');
-    if (items.length < 12) throw new Error(`${items.length} dead letters`);
-    return items;
+function deadLetters(endpoints: Endpoints, atLeast: number): Promise<string[]> {
+  return eventually(async () => {
+    const path = 'dead-letters?tab=dead&destination=sandbox-crm&limit=100';
+    const { items } = await call<{ items: { event_id: string }[] }>(endpoints, 'operator', path);
+    if (items.length < atLeast) throw new Error(`${items.length} dead letters`);
+    return items.map(({ event_id }) => event_id);
   }, 120_000);
-  await sandbox.clearRules();
-  const event_ids = dead.slice(0, 11).map(({ event_id }) => event_id);
-  const request = { filter: { event_ids, destination: 'sandbox-crm' }, reason: 'The CRM takes the field again', rate_per_s: 5 };
+}
+
+/** Gives once a batch of these leads has ended as it should. */
+async function replay(endpoints: Endpoints, event_ids: string[], { reason, end }: { reason: string; end: string }): Promise<void> {
+  const request = { filter: { event_ids, destination: 'sandbox-crm' }, reason, rate_per_s: 5 };
   const { batch_id } = await call<{ batch_id: string }>(endpoints, 'operator', 'batches', request);
   const { hash } = await call<{ hash: string }>(endpoints, 'operator', `batches/${batch_id}/dry-run`, {});
   await call(endpoints, 'approver', `batches/${batch_id}/approve`, { hash });
   await eventually(async () => {
     const { state } = await call<{ state: string }>(endpoints, 'operator', `batches/${batch_id}`);
-    if (state !== 'finished') throw new Error(`the batch is ${state}`);
+    if (state !== end) throw new Error(`the batch is ${state}`);
   }, 120_000);
+}
+
+/**
+ * Gives once 50 leads have gone through or have become dead letters, a batch of some of these has run, one that was sent too early has stopped, and a
+ * correction of a lead that was delivered is drafted.
+ */
+export async function makeTrouble(endpoints: Endpoints): Promise<void> {
+  const sandbox = new Sandbox(endpoints);
+  const intake = new IntakeClient(endpoints);
+  const run = Date.now();
+  await sandbox.control({ operation: 'lead', status: 400, every: 2 });
+  for (let index = 0; index < 50; index += 1) await intake.post(leadOf(index, run));
+  const dead = await deadLetters(endpoints, 24);
+  await sandbox.control({ operation: 'lead', status: 400 });
+  await replay(endpoints, dead.slice(0, 12), { reason: 'They say that it works again', end: 'stopped' });
+  await sandbox.clearRules();
+  const delivered = dead.slice(12, 23);
+  await replay(endpoints, delivered, { reason: 'The CRM takes the field again', end: 'finished' });
+  const changes = { name: 'Ada Quist-Lindgren' };
+  const correction = { event_id: delivered[0], destination: 'sandbox-crm', changes, reason: 'She told us her new name' };
+  await call(endpoints, 'operator', 'corrections', correction);
 }
 
 async function compare(endpoints: Endpoints): Promise<void> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { scanStack } from '../privacy/scan-stack.js';
 import { eventually } from '../support/eventually.js';
-import { type OpenStack, openStack } from '../support/stack.js';
+import { closeMs, type OpenStack, openStack } from '../support/stack.js';
 import { leadBody, submitted } from '../support/traffic.js';
 import { publishV2, registerV2, republishAsV2, v1File, v2Defaults, v2File } from './accepted-topic.js';
 import { codecs, ForeignClient, type Language, languages } from './foreign-clients.js';
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await stack?.close();
-}, 60_000);
+}, closeMs);
 
 /** Event id of an accepted lead, once intake has it. */
 function acceptedId(sourceEventId: string): Promise<string> {

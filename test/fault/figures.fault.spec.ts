@@ -8,7 +8,7 @@ import { writeCrmSite } from '../support/crm-site.js';
 import { eventually } from '../support/eventually.js';
 import { FormLeads, internalOf } from '../support/form-leads.js';
 import { type SecondWriter, startSecondWriter } from '../support/second-writer.js';
-import { type OpenStack, openStack } from '../support/stack.js';
+import { closeMs, type OpenStack, openStack } from '../support/stack.js';
 
 /**
  * What a CRM sees of us while it fails, counted by the CRM: each figure at a CRM of its own, all of them at the same time. The CRM that throttles
@@ -62,7 +62,7 @@ afterAll(async () => {
   await second?.stop();
   await open?.close();
   site.remove();
-}, 60_000);
+}, closeMs);
 
 function sceneOf(form: string): { crm: CrmFigures; leads: FormLeads } {
   const scene = crms.get(form);

@@ -5,8 +5,9 @@ import { CrmFigures } from '../support/crm-figures.js';
 import { writeCrmSite } from '../support/crm-site.js';
 import { eventually } from '../support/eventually.js';
 import { FormLeads } from '../support/form-leads.js';
+import { BatchClient } from '../support/replay-batches.js';
 import { runLeadctl } from '../support/run-leadctl.js';
-import { type OpenStack, openStack } from '../support/stack.js';
+import { closeMs, type OpenStack, openStack } from '../support/stack.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 
 /**
@@ -21,7 +22,6 @@ const stepMs = long ? 5_000 : 20_000;
 const realStepMs = 300;
 const strictCount = long ? 400 : 40;
 const defaultCount = long ? 400 : 60;
-const approvedAtOnce = 50;
 
 const site = writeCrmSite({
   crms: {
@@ -55,7 +55,7 @@ afterAll(async () => {
   await door?.close();
   await open?.close();
   site.remove();
-}, 60_000);
+}, closeMs);
 
 interface StoredDelivery {
   event_id: string;
@@ -71,20 +71,14 @@ const expired = (): Promise<StoredDelivery[]> =>
   );
 
 async function deadLetters(): Promise<{ event_id: string; class: string }[]> {
-  const letters: { dead_letter_id: string; event_id: string; class: string }[] = [];
-  for (;;) {
-    const after = letters.at(-1)?.dead_letter_id;
-    const { answer } = await runLeadctl(
-      open.stack.runDir,
-      'dead-letters',
-      'list',
-      '--limit',
-      '200',
-      ...(after === undefined ? [] : ['--after', after]),
-    );
-    const { items } = answer as { items: typeof letters };
+  const letters: { event_id: string; class: string }[] = [];
+  for (let after: string[] = []; ; ) {
+    const { answer, complaint } = await runLeadctl(open.stack.runDir, 'dead-letters', 'list', '--limit', '200', ...after);
+    if (answer === undefined) throw new Error(complaint);
+    const { items, next } = answer as { items: typeof letters; next?: string };
     letters.push(...items);
-    if (items.length < 200) return letters;
+    if (next === undefined) return letters;
+    after = ['--after', next];
   }
 }
 
@@ -145,17 +139,15 @@ it('delivers what waited when the CRM is back, once each', async () => {
 }, 200_000);
 
 it('delivers each lead once that a person lets through again', async () => {
-  const approve = (): Promise<{ code: number; answer?: unknown }> =>
-    runLeadctl(
-      open.stack.runDir,
-      ...['items', 'approve', '--destination', 'patient-crm', '--class', 'deadline_exceeded'],
-      ...['--deadline', '4h', '--max', String(approvedAtOnce), '--approver', 'ada', '--reason', 'the CRM is back'],
-    );
-  for (let left = strictCount; left > 0; left -= approvedAtOnce) {
-    expect(await approve()).toMatchObject({ code: 0, answer: { approved: Math.min(left, approvedAtOnce) } });
-  }
+  const filter = { destination: 'patient-crm', class: 'deadline_exceeded' };
+  const again = { filter, new_deadline: '4h', rate_per_s: 50, concurrency: 50, reason: 'the CRM is back' };
+  const batches = new BatchClient(open);
+  const { batch_id } = await batches.approved(again);
+  expect((await batches.report(batch_id)).counts).toMatchObject({ items: strictCount });
   // Asked once more while they are on their way: none is approved twice.
-  expect(await approve()).toMatchObject({ code: 3, answer: { approved: 0 } });
+  const draft = await batches.done<{ batch_id: string }>('operator', '/v1/batches', again);
+  const { verdicts } = await batches.done<{ verdicts: object }>('operator', `/v1/batches/${draft.batch_id}/dry-run`, {});
+  expect(verdicts).not.toHaveProperty('eligible');
   await eventually(async () => expect(await hasty.states('patient-crm')).toEqual({ delivered: hasty.eventIds.length }), 60_000);
   const counts = await crm.recordCounts();
   expect([...patient.eventIds, ...hasty.eventIds].filter((id) => counts.get(id) !== 1)).toEqual([]);

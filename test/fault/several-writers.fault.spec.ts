@@ -10,7 +10,7 @@ import { writeCrmSite } from '../support/crm-site.js';
 import { eventually } from '../support/eventually.js';
 import { FormLeads, internalOf } from '../support/form-leads.js';
 import { type SecondWriter, startSecondWriter } from '../support/second-writer.js';
-import { type OpenStack, openStack } from '../support/stack.js';
+import { closeMs, type OpenStack, openStack } from '../support/stack.js';
 
 /** Three processes of crm-writer share six partitions, with CRMs that hang for longer than a session of Kafka lasts or are used up for today. */
 const long = testSize() === 'long';
@@ -58,7 +58,7 @@ afterAll(async () => {
   await Promise.all(others.map((other) => other.stop()));
   await open?.close();
   site.remove();
-}, 60_000);
+}, closeMs);
 
 const groupOf = (form: string): string => groups.crmWriter(`${form}-crm`);
 
@@ -149,7 +149,9 @@ it('case 16: a CRM whose limit for the day is used up is left alone with an alar
 async function alarms(destination: string): Promise<number[]> {
   const pages = [String(open.endpoints().metrics['crm-writer']), ...[0, 1].map((at) => `http://127.0.0.1:${otherPort + at}/metrics`)];
   const texts = await Promise.all(pages.map(async (page) => (await fetch(page)).text()));
-  return texts.map((text) => Number(new RegExp(`^leads_circuit_open\\{destination="${destination}"\\} (\\d)$`, 'm').exec(text)?.[1]));
+  return texts.map((text) =>
+    Number(new RegExp(`^leads_circuit_open\\{destination="${destination}",reason="throttled"\\} (\\d)$`, 'm').exec(text)?.[1]),
+  );
 }
 
 /** For this destination alone: what it asked for, and what each of its leads waits for, was so much earlier. */

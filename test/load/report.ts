@@ -16,6 +16,8 @@ export interface BenchResult {
 
 export interface BenchReport {
   bench: string;
+  /** The run was told to leave some of its measurements out: what it did not measure stays on the page. */
+  partial?: boolean;
   results: BenchResult[];
 }
 

@@ -21,23 +21,45 @@ export function person(n: number): PlantedPerson {
   return plantedPeople[n % plantedPeople.length] as PlantedPerson;
 }
 
-/** Every value that must not be found outside the vault, the topic `leads` and the destinations. */
-export const plantedValues: readonly string[] = plantedPeople.flatMap(({ name, email, phone, message }) => [name, email, phone, message]);
+/** Shorter values (a name such as `plain`) stand in anything and would say nothing. */
+export const shortestPlanted = 8;
+
+const personalFields = ['name', 'email', 'phone', 'message'];
+const values = new Set<string>(plantedPeople.flatMap(({ name, email, phone, message }) => [name, email, phone, message]));
+
+/** Adds the personal fields among these to what is looked for, for tests that plant people of their own. */
+export function plantFields(fields: unknown): void {
+  if (typeof fields !== 'object' || fields === null) return;
+  for (const [field, value] of Object.entries(fields)) {
+    // By way of UTF-8, as everybody writes it: what is no text there is a replacement character.
+    const text = typeof value === 'string' && personalFields.includes(field) ? Buffer.from(value).toString().trim() : '';
+    if (text.length >= shortestPlanted) values.add(text);
+  }
+}
+
+/** The same for a lead as it is handed in: its contact and its message. */
+export function plantLead(lead: unknown): void {
+  plantFields(lead);
+  if (typeof lead === 'object' && lead !== null && 'contact' in lead) plantFields(lead.contact);
+}
+
+/** Every value that must not be found outside the vault, the topic `leads` and the destinations, as of now. */
+export function plantedValues(): readonly string[] {
+  return [...values];
+}
 
 /**
  * The shapes in which a value leaks: raw, lower-cased, digits only (for phone numbers), URL-encoded both ways, base64, JSON-escaped, and as an unkeyed SHA-256
- * (hex and base64) of the raw and of the lower-cased value.
+ * (its bytes, in hex and in base64) of the raw and of the lower-cased value. Each once, as bytes.
  */
-export function leakForms(value: string): string[] {
+export function leakForms(value: string): Buffer[] {
   const lower = value.toLowerCase();
   const digits = value.replace(/\D/g, '');
   const escaped = JSON.stringify(value)
     .slice(1, -1)
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  const hashed = [value, lower].flatMap((text) => {
-    const digest = createHash('sha256').update(text).digest();
-    return [digest.toString('hex'), digest.toString('base64').replace(/=+$/, '')];
-  });
+  const digests = [...new Set([value, lower])].map((text) => createHash('sha256').update(text).digest());
+  const hashed = digests.flatMap((digest) => [digest.toString('hex'), digest.toString('base64').replace(/=+$/, '')]);
   const forms = [
     value,
     lower,
@@ -49,7 +71,7 @@ export function leakForms(value: string): string[] {
     ...hashed,
   ];
   if (digits.length >= 10) forms.push(digits);
-  return [...new Set(forms)];
+  return [...[...new Set(forms)].map((text) => Buffer.from(text)), ...digests];
 }
 
 /** How a value shows in base64 (both alphabets) of a longer text, for each of the three places it may begin at; edges shared with neighbours are left out. */

@@ -1,4 +1,5 @@
-import { leakForms, plantedValues } from './planted.js';
+import { Needles } from './needles.js';
+import { plantedValues } from './planted.js';
 
 /** A piece of what the system wrote: where it stands, and its bytes as written (decompressed). */
 export interface Written {
@@ -13,38 +14,22 @@ export interface Leak {
   readonly form: number;
 }
 
-const needles = plantedValues.flatMap((value, index) =>
-  leakForms(value).map((form, at) => ({ value: index, form: at, bytes: Buffer.from(form) })),
-);
-
-/** Looks for every form of every planted value in one piece; at most one leak per value and form. */
-export function findLeaks({ where, bytes }: Written): Leak[] {
-  return needles.filter((needle) => bytes.includes(needle.bytes)).map(({ value, form }) => ({ where, value, form }));
+export interface Scanned {
+  readonly leaks: Leak[];
+  /** How much was read, so that an empty source cannot pass unnoticed. */
+  readonly pieces: number;
+  readonly bytes: number;
 }
 
-/** Scans everything that a source yields; returns the leaks and how much was read, so that an empty source cannot pass unnoticed. */
-export async function scan(written: AsyncIterable<Written>): Promise<{ leaks: Leak[]; pieces: number; bytes: number }> {
+/** Looks for every form of every planted value in everything that a source yields; at most one leak per piece, value and form. */
+export async function scan(written: AsyncIterable<Written>, needles = new Needles(plantedValues())): Promise<Scanned> {
   const leaks: Leak[] = [];
   let pieces = 0;
   let bytes = 0;
-  let pending: Written[] = [];
-  let pendingBytes = 0;
-  const flush = (): void => {
-    // Many small pieces are searched as one block first: a search costs the same set-up for a row as for a megabyte.
-    const block = Buffer.concat(pending.flatMap((piece) => [piece.bytes, separator]));
-    if (findLeaks({ where: '', bytes: block }).length > 0) leaks.push(...pending.flatMap(findLeaks));
-    pending = [];
-    pendingBytes = 0;
-  };
   for await (const piece of written) {
     pieces += 1;
     bytes += piece.bytes.length;
-    pending.push(piece);
-    pendingBytes += piece.bytes.length;
-    if (pendingBytes > 4_000_000) flush();
+    for (const found of needles.find(piece.bytes)) leaks.push({ where: piece.where, ...found });
   }
-  flush();
   return { leaks, pieces, bytes };
 }
-
-const separator = Buffer.from([0]);

@@ -1,15 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Endpoints } from '#testkit';
+import type { Endpoints, Stack } from '#testkit';
+import { eventually } from '../support/eventually.js';
 import { readTopic } from '../support/topics.js';
 import type { Written } from './scan.js';
 
-/** Every record of every topic but `leads` (the one that may hold personal data): key, value and headers, decompressed, from offset 0. */
-export async function* topicsWritten(endpoints: Endpoints, only?: string): AsyncGenerator<Written> {
-  for await (const record of readTopic(endpoints.kafkaBrokers, (topic) =>
-    only ? topic === only : topic !== 'leads' && !topic.startsWith('__'),
-  )) {
+/** Every record of every topic: key, value and headers, decompressed, from offset 0. `leads` is the one that may hold personal data. */
+export async function* topicsWritten(endpoints: Endpoints): AsyncGenerator<Written> {
+  for await (const record of readTopic(endpoints.kafkaBrokers, (topic) => !topic.startsWith('__'))) {
     const where = `topic ${record.topic}/${record.partition}@${record.offset}`;
     const headers = Object.entries(record.headers).flatMap(([name, value]) => [Buffer.from(name), value]);
     yield { where, bytes: Buffer.concat([record.key ?? empty, zero, record.value ?? empty, zero, ...headers]) };
@@ -56,11 +55,11 @@ export async function* filesWritten(folder: string): AsyncGenerator<Written> {
   }
 }
 
-/** The metrics page of every process. */
-export async function* metricsWritten(endpoints: Endpoints): AsyncGenerator<Written> {
-  for (const [app, url] of Object.entries(endpoints.metrics)) {
-    const answer = await fetch(url);
-    yield { where: `metrics of ${app}`, bytes: Buffer.from(await answer.text()) };
+/** The metrics page of every process; one that is just being started again is waited for. */
+export async function* metricsWritten(stack: Pick<Stack, 'endpoints'>): AsyncGenerator<Written> {
+  for (const [app, url] of Object.entries(stack.endpoints().metrics)) {
+    const page = await eventually(async () => (await fetch(url)).text());
+    yield { where: `metrics of ${app}`, bytes: Buffer.from(page) };
   }
 }
 

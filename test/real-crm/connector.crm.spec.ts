@@ -55,6 +55,25 @@ const found = async (connector: Connector, kind: string, keys: string[]): Promis
   const answer = await connector.readMany?.({ kind, keys, timeoutMs: 10_000 });
   return answer?.ok ? answer.records : fail(answer);
 };
+/** Id of a party's telephone number. */
+const phoneOf = async (party: string | undefined): Promise<number | undefined> => {
+  const phones = [
+    ['party', '=', Number(party)],
+    ['type', '=', 'phone'],
+  ];
+  return (await tryton.desk.call<number[]>('party.contact_mechanism.search', [phones, 0, null, null]))[0];
+};
+/** References of all that was made or changed since, over as many pages as there are. */
+async function changedRefs(connector: Connector, query: { kind: string; from: Date; limit: number }): Promise<string[]> {
+  const refs: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await connector.changedSince?.({ ...query, to: new Date(Date.now() + 60_000), cursor, timeoutMs: 10_000 });
+    if (!page?.ok) return fail(page);
+    refs.push(...page.records.map((one) => one.ref));
+    cursor = page.next;
+    if (cursor === undefined) return refs;
+  }
+}
 const personOf = (call: ReturnType<typeof contactCall>): string => call.payload.person_key;
 
 describe('a person', () => {
@@ -109,6 +128,9 @@ describe('a person', () => {
     const other = Number(refOf(await connector.perform(contactCall())));
     await tryton.sql('update party_party set replaced_by = $1 where id = $2', [other, ref]);
     expect(refOf(await connector.perform({ ...call, contact: { ref: String(ref), newer: [] } }))).toBe(String(other));
+    const merged = { ref: String(other), key: personOf(call), mergedRefs: [String(ref)] };
+    expect(await found(connector, 'contact', [personOf(call)])).toMatchObject([merged]);
+    expect(await connector.readMany?.({ kind: 'contact', refs: [String(ref)], timeoutMs: 20_000 })).toMatchObject({ records: [merged] });
   });
 
   it('is made anew where the party was deleted', async () => {
@@ -134,6 +156,23 @@ describe('a person', () => {
     const outcomes = await Promise.all(writers);
     expect(outcomes.every(({ kind }) => kind === 'succeeded' || kind === 'transient')).toBe(true);
     expect(await tryton.sql("select id from party_contact_mechanism where party = $1 and type = 'phone'", [ref])).toHaveLength(1);
+  });
+
+  it('whose number somebody has changed since it was compared is left as it is, also where only the number was touched', async () => {
+    const connector = connect();
+    const first = contactCall({ person: 'compared', phone: '+12025550140' });
+    const ref = refOf(await connector.perform(first));
+    const repair = (phone: string, version?: string) =>
+      connector.perform({ ...contactCall({ person: 'compared', phone }), contact: { ref, newer: [] }, compared: { version } });
+    const version = async () => (await found(connector, 'contact', [personOf(first)]))[0]?.version;
+    const before = await version();
+    expect(await repair('+12025550141', before)).toMatchObject({ kind: 'succeeded', ref });
+    const approved = await version();
+    expect(approved).not.toBe(before);
+    await tryton.desk.call('party.contact_mechanism.write', [[await phoneOf(ref)], { value: '+12025550142' }]);
+    expect(await repair('+12025550143', approved)).toMatchObject({ kind: 'permanent', class: 'conflict', code: 'changed_by_person' });
+    expect(await partiesOf(personOf(first))).toMatchObject([{ phone: '+12025550142' }]);
+    expect(await found(connector, 'contact', [personOf(first)])).toMatchObject([{ changedBy: 'other' }]);
   });
 
   it('whose protected field a form carries is refused before anything is sent', async () => {
@@ -274,16 +313,7 @@ describe('reading', () => {
     const person = contactCall();
     await connector.perform(person);
     const [before] = await found(connector, 'contact', [personOf(person)]);
-    const [phone] = await tryton.desk.call<number[]>('party.contact_mechanism.search', [
-      [
-        ['party', '=', Number(before?.ref)],
-        ['type', '=', 'phone'],
-      ],
-      0,
-      null,
-      null,
-    ]);
-    await tryton.desk.call('party.contact_mechanism.write', [[phone], { value: '+12025550122' }]);
+    await tryton.desk.call('party.contact_mechanism.write', [[await phoneOf(before?.ref)], { value: '+12025550122' }]);
     const [after] = await found(connector, 'contact', [personOf(person)]);
     expect(after).toMatchObject({ changedBy: 'other', fields: { phone: '+12025550122' } });
     expect((after?.version ?? '') > (before?.version ?? '')).toBe(true);
@@ -296,26 +326,28 @@ describe('reading', () => {
     const ref = refOf(await connector.perform(leadCall(old, party)));
     await tryton.sql("update sale_opportunity set create_date = create_date - interval '1 day' where id = $1", [ref]);
     const from = new Date((await tryton.sql<{ now: Date }>('select now() as now'))[0]?.now ?? 0);
-    const lookAt = async (limit: number) => {
-      const refs: string[] = [];
-      for (let cursor: string | undefined; ; ) {
-        const page = await connector.changedSince?.({
-          kind: 'lead',
-          from,
-          to: new Date(Date.now() + 60_000),
-          cursor,
-          limit,
-          timeoutMs: 10_000,
-        });
-        if (!page?.ok) return fail(page);
-        refs.push(...page.records.map((one) => one.ref));
-        cursor = page.next;
-        if (cursor === undefined) return refs;
-      }
-    };
+    const lookAt = (limit: number) => changedRefs(connector, { kind: 'lead', from, limit });
     expect(await lookAt(10)).toEqual([]);
     const leads = await Promise.all(Array.from({ length: 3 }, async () => connector.perform(leadCall(contactCall(), party))));
     await tryton.desk.call('sale.opportunity.write', [[Number(ref)], { comment: 'called' }]);
     expect(await lookAt(2)).toEqual([ref, ...leads.map(refOf)].sort((a, b) => Number(a) - Number(b)));
+  });
+
+  it('lists a person once where the desk has changed numbers alone', async () => {
+    const connector = connect();
+    const party = refOf(await connector.perform(contactCall()));
+    const dayEarlier = "create_date = create_date - interval '1 day', write_date = write_date - interval '1 day'";
+    await tryton.sql(`update party_party set ${dayEarlier} where id = $1`, [party]);
+    await tryton.sql(`update party_contact_mechanism set ${dayEarlier} where party = $1`, [party]);
+    const from = new Date((await tryton.sql<{ now: Date }>('select now() as now'))[0]?.now ?? 0);
+    const lookAt = (limit: number) => changedRefs(connector, { kind: 'contact', from, limit });
+    const untouched = await tryton.sql('select write_date from party_party where id = $1', [party]);
+    expect(await lookAt(10)).toEqual([]);
+    await tryton.desk.call('party.contact_mechanism.write', [[await phoneOf(party)], { value: '+12025550123' }]);
+    expect(await lookAt(10)).toEqual([party]);
+    const second = [{ party: Number(party), type: 'phone', value: '+12025550124' }];
+    await tryton.desk.call('party.contact_mechanism.create', [second]);
+    expect(await lookAt(1)).toEqual([party]);
+    expect(await tryton.sql('select write_date from party_party where id = $1', [party])).toEqual(untouched);
   });
 });

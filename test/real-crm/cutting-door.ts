@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 export interface Cut {
   /** End of the method's name: `party.create`. */
   method: string;
-  times: number;
+  /** `once each`: every request that asks for something else, once; its repeats come through. */
+  times: number | 'once each';
   /**
    * `cut`: the connection is torn down when the server has answered, and so has committed. `hold`: the answer waits until `release`. `lose`:
    * the server never hears of the call, which is said to be done. `refuse`: the server never hears of it, and nobody says that it is done.
@@ -20,6 +21,8 @@ export interface CuttingDoor {
   cut(entrance: string, cut: Cut): void;
   /** How often an entrance's calls of a method met a fault. */
   hits(entrance: string, method: string): number;
+  /** What an entrance's calls of a method that met a fault asked for, each once: a code, a reference, else ids or a search. */
+  subjects(entrance: string, method: string): string[];
   release(): void;
   close(): Promise<void>;
 }
@@ -35,7 +38,8 @@ const json = { 'content-type': 'application/json' };
 class Door implements CuttingDoor {
   url = '';
   private readonly cuts = new Map<string, Cut[]>();
-  private readonly met = new Map<string, number>();
+  /** What was asked for, in the order of the calls that met a fault. */
+  private readonly met = new Map<string, string[]>();
   private readonly held: (() => void)[] = [];
   private readonly server = createServer((incoming, outgoing) => void this.pass(incoming, outgoing).catch(() => outgoing.destroy()));
 
@@ -51,7 +55,11 @@ class Door implements CuttingDoor {
   }
 
   hits(entrance: string, method: string): number {
-    return this.met.get(`${entrance} ${method}`) ?? 0;
+    return this.metBy(entrance, method).length;
+  }
+
+  subjects(entrance: string, method: string): string[] {
+    return [...new Set(this.metBy(entrance, method))];
   }
 
   release(): void {
@@ -67,8 +75,7 @@ class Door implements CuttingDoor {
   private async pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const body = await textOf(incoming);
     const [, entrance = '', path = ''] = /^\/([^/]+)(\/.*)$/.exec(incoming.url ?? '') ?? [];
-    const { method = '' } = JSON.parse(body) as { method?: string };
-    const fault = this.faultOf(entrance, method);
+    const fault = this.faultOf(entrance, JSON.parse(body) as Asked);
     if (fault === 'lose') return void outgoing.writeHead(200, json).end('{"id":1,"result":null}');
     if (fault === 'refuse') return void outgoing.writeHead(503).end();
     const answer = await this.forward(path, { body, headers: incoming.headers });
@@ -77,13 +84,20 @@ class Door implements CuttingDoor {
     outgoing.writeHead(answer.status, { 'content-type': answer.type }).end(answer.text);
   }
 
-  private faultOf(entrance: string, method: string): Cut['fault'] | undefined {
-    const cut = this.cuts.get(entrance)?.find((one) => one.times > 0 && method.endsWith(one.method));
+  private faultOf(entrance: string, { method = '', params }: Asked): Cut['fault'] | undefined {
+    const subject = subjectOf(params);
+    const isNew = (cut: Cut): boolean => !this.metBy(entrance, cut.method).includes(subject);
+    const cut = this.cuts
+      .get(entrance)
+      ?.find((one) => method.endsWith(one.method) && (one.times === 'once each' ? isNew(one) : one.times > 0));
     if (cut === undefined) return undefined;
-    cut.times -= 1;
-    const key = `${entrance} ${cut.method}`;
-    this.met.set(key, (this.met.get(key) ?? 0) + 1);
+    if (cut.times !== 'once each') cut.times -= 1;
+    this.met.set(`${entrance} ${cut.method}`, [...this.metBy(entrance, cut.method), subject]);
     return cut.fault;
+  }
+
+  private metBy(entrance: string, method: string): readonly string[] {
+    return this.met.get(`${entrance} ${method}`) ?? [];
   }
 
   private forward(
@@ -107,6 +121,18 @@ class Door implements CuttingDoor {
       call.end(body);
     });
   }
+}
+
+interface Asked {
+  method?: string;
+  params?: readonly unknown[];
+}
+
+/** What is the same when a request is repeated: of a new record its own key, of anything else the ids or the search that it begins with. */
+function subjectOf([first]: readonly unknown[] = []): string {
+  const [record] = Array.isArray(first) ? (first as unknown[]) : [];
+  const { code, reference } = (record ?? {}) as Record<string, unknown>;
+  return String(code ?? reference ?? JSON.stringify(first));
 }
 
 async function textOf(stream: IncomingMessage): Promise<string> {

@@ -6,6 +6,8 @@ export interface TrytonClient {
   readonly context: Row;
   /** A remote call, with the user's context behind the parameters. @throws what the server says */
   call<R = unknown>(method: string, params: readonly unknown[], context?: Row): Promise<R>;
+  /** Goes through a wizard: what its first form says, then one of its steps. @throws what the server says */
+  wizard(name: string, form: Row, step: string): Promise<void>;
 }
 
 /** Logs in. @throws when the server does not take the user */
@@ -13,11 +15,17 @@ export async function trytonClient(url: string, { user, password }: { user: stri
   const [userId, session] = await rpc<[number, string]>(url, { method: 'common.db.login', params: [user, { password }, 'en'] });
   const authorization = `Session ${Buffer.from(`${user}:${userId}:${session}`).toString('base64')}`;
   const preferences = await rpc<Row>(url, { method: 'model.res.user.get_preferences', params: [true, {}], authorization });
+  const ask = <R>(method: string, params: readonly unknown[], context?: Row): Promise<R> =>
+    rpc(url, { method, params: [...params, { ...preferences, ...context }], authorization });
   return {
     userId,
     context: preferences,
-    call: (method, params, context) =>
-      rpc(url, { method: `model.${method}`, params: [...params, { ...preferences, ...context }], authorization }),
+    call: (method, params, context) => ask(`model.${method}`, params, context),
+    wizard: async (name, form, step) => {
+      const [session, start] = await ask<[number, string]>(`wizard.${name}.create`, []);
+      await ask(`wizard.${name}.execute`, [session, { [start]: form }, step]);
+      await ask(`wizard.${name}.delete`, [session]);
+    },
   };
 }
 

@@ -21,6 +21,12 @@ export interface FormAccounts {
   wrongRefs: number;
 }
 
+export interface LeadAttempt {
+  outcome: string;
+  late: boolean;
+  ref: string | null;
+}
+
 /** Leads of several people and forms, handed in over HTTP, and what became of them in Tryton. */
 export class TrytonLeads {
   readonly posted: PostedLead[] = [];
@@ -102,6 +108,32 @@ export class TrytonLeads {
       duplicates: opportunities.length - byReference.size,
       wrongRefs: 2 * leads.length - right.length,
     };
+  }
+
+  /** Attempts at the lead's own record, in the order of their outcomes' names. `late`: another claim had taken the delivery over. */
+  async leadAttempts({ eventId }: PostedLead): Promise<LeadAttempt[]> {
+    const { rows } = await this.pool.query<LeadAttempt>(
+      `select a.outcome, a.late, a.destination_ref as ref from crm_writer.attempt a join crm_writer.operation o using (operation_key)
+       where o.event_id = $1 and o.kind = 'lead' order by a.outcome`,
+      [eventId],
+    );
+    return rows;
+  }
+
+  /** The lease of a delivery in flight runs out now, as when its process has not renewed it. */
+  async endLease({ eventId }: PostedLead): Promise<void> {
+    await this.earlier('lease_until', "state = 'in_flight'", eventId);
+  }
+
+  /** An uncertain delivery is looked up now, and not only when its call must have ended. */
+  async endWait({ eventId }: PostedLead): Promise<void> {
+    await this.earlier('next_attempt_at', "state = 'uncertain'", eventId);
+  }
+
+  private async earlier(column: string, where: string, eventId: string): Promise<void> {
+    const text = `update crm_writer.delivery set ${column} = ${column} - interval '1 hour' where event_id = $1 and ${where}`;
+    const { rowCount } = await this.pool.query(text, [eventId]);
+    if (rowCount !== 1) throw new Error(`no delivery has ${where}`);
   }
 
   private of(forms: readonly string[]): PostedLead[] {

@@ -3,10 +3,20 @@ import type { CrashPoint } from '#runtime';
 import type { Endpoints } from '#testkit';
 import type { Door } from './crash-site.js';
 import { eventually } from './eventually.js';
+import { toldLeads } from './ledger.js';
+import { Sandbox } from './sandbox.js';
 
 interface DeliveryRow {
   event_id: string;
   state: string;
+}
+
+interface Shown {
+  eventIds: readonly string[];
+  /** Whose process stands there. */
+  app: 'crm-writer' | 'notifier';
+  door: Door;
+  state?: string;
 }
 
 /** What a lead is like in the tables while its process stands at the point. */
@@ -25,9 +35,9 @@ const stateAt: Record<CrashPoint, string> = {
   verified: 'delivered',
   replay_claimed: 'in_flight',
 };
-/** Points at which the CRM has the lead and nobody has recorded it. */
-const atItsCrm: readonly CrashPoint[] = ['sent', 'answered', 'looked_up'];
-/** A request that has left is at the CRM within this time, or it had not left. */
+/** Points at which the CRM has the lead, or the chat the message, and nobody has recorded it. */
+const hasArrived: readonly CrashPoint[] = ['sent', 'answered', 'looked_up'];
+/** A request that has left is there within this time, or it had not left. */
 const arriveLimitMs = 3_000;
 
 /** Reads from outside, tables and CRM, what there is to a lead. */
@@ -39,18 +49,24 @@ export class CrashEvidence {
     this.pool.on('error', () => undefined);
   }
 
-  /** True when one of the leads is as the process that stands at the point must have left it. */
-  async shows(point: CrashPoint, { eventIds, door }: { eventIds: readonly string[]; door: Door }): Promise<boolean> {
+  /** True when one of the leads is as the process that stands at the point must have left it; `state`: where that is not what it usually is. */
+  async shows(point: CrashPoint, { eventIds, app, door, state = stateAt[point] }: Shown): Promise<boolean> {
+    const schema = app === 'notifier' ? 'notifier' : 'crm_writer';
     const { rows } = await this.pool.query<DeliveryRow>(
-      'select event_id::text, state from crm_writer.delivery where event_id = any($1::uuid[]) and state = $2',
-      [eventIds, stateAt[point]],
+      `select event_id::text, state from ${schema}.delivery where event_id = any($1::uuid[]) and state = $2`,
+      [eventIds, state],
     );
-    if (rows.length === 0 || !atItsCrm.includes(point)) return rows.length > 0;
+    if (rows.length === 0 || !hasArrived.includes(point)) return rows.length > 0;
     return eventually(async () => {
-      const records = await this.records(door);
-      if (!rows.some(({ event_id }) => records.has(event_id))) throw new Error('not at the CRM');
+      const there = app === 'notifier' ? await this.messages() : await this.records(door);
+      if (!rows.some(({ event_id }) => there.has(event_id))) throw new Error('not there');
       return true;
     }, arriveLimitMs).catch(() => false);
+  }
+
+  /** Messages of the chat per event id. */
+  async messages(): Promise<Map<string, number>> {
+    return (await toldLeads(this.endpoints, new Sandbox(this.endpoints))).told;
   }
 
   /** Leads that intake has stored. */

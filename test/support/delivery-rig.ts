@@ -54,35 +54,47 @@ export class MortalDatabase implements Database {
   dead = false;
   /** Decides about each statement, and about each transaction as one of that name; runs it by default. */
   intercept: Statement = (_name, run) => run();
+  private closed = false;
+  private readonly unanswered: ((error: Error) => void)[] = [];
 
   constructor(private readonly inner: Database) {
     this.dataSource = inner.dataSource;
   }
 
   async sql<R>(name: string, text: string, values: readonly unknown[]): Promise<R[]> {
-    if (this.dead) return new Promise(() => {});
+    if (this.dead) return this.silence();
     const rows = (await this.intercept(name, () => this.inner.sql(name, text, values))) as R[];
-    return this.dead ? new Promise(() => {}) : rows;
+    return this.dead ? this.silence() : rows;
   }
 
   async transaction<T>(fn: (tx: Database) => Promise<T>): Promise<T> {
-    if (this.dead) return new Promise(() => {});
+    if (this.dead) return this.silence();
     const [result] = (await this.intercept('transaction', async () => [await this.inner.transaction((tx) => fn(tx as Database))])) as [T];
-    return this.dead ? new Promise(() => {}) : result;
+    return this.dead ? this.silence() : result;
   }
 
   die(): void {
     this.dead = true;
   }
 
+  /** What a dead process still waited for fails by then, so that nothing of it is left. */
   close(): Promise<void> {
+    this.closed = true;
+    for (const fail of this.unanswered.splice(0)) fail(new Error('closed'));
     return this.inner.close();
   }
+
+  private silence(): Promise<never> {
+    return new Promise((_, fail) => (this.closed ? fail(new Error('closed')) : this.unanswered.push(fail)));
+  }
 }
+
+type BlockReason = NonNullable<DestinationControl['reason']>;
 
 /** A destination's state as a test sets it; it always flows unless told otherwise. */
 export class RigControl implements DestinationControl {
   mode: Mode = 'flowing';
+  reason?: BlockReason;
   /** Whom an `auth` outcome concerns. */
   scope: AuthScope = 'destination';
   readonly lookups = { admit: () => Promise.resolve(true), throttled: () => undefined };
@@ -100,8 +112,10 @@ export class RigControl implements DestinationControl {
     return { flowing: this.concurrency, ramping: this.concurrency, probing: 1, blocked: 0 }[this.mode];
   }
 
-  turn(mode: Mode): void {
+  /** Blocked for `reason`, or, as 'unknown', because nobody knows how it stands. */
+  turn(mode: Mode, reason: BlockReason | 'unknown' = 'failing'): void {
     this.mode = mode;
+    this.reason = mode === 'blocked' && reason !== 'unknown' ? reason : undefined;
     for (const listener of this.listeners) listener(mode);
   }
 

@@ -1,8 +1,9 @@
 import type { Endpoints } from '#testkit';
+import { plantFields } from '../privacy/planted.js';
 
 export type Kept = Record<string, unknown> & { id: string };
 
-/** Somebody at the screens of a sandbox CRM: what they do there is no request of ours. */
+/** Somebody at the screens of a sandbox CRM: what they do there is no request of ours. Whatever they type about a person is among the planted values. */
 export class Desk {
   private readonly url: string;
 
@@ -40,6 +41,7 @@ export class Desk {
   }
 
   edit(id: string, fields: Record<string, unknown>): Promise<unknown> {
+    plantFields(fields);
     return this.ask('PATCH', `/control/records/${id}`, fields);
   }
 
@@ -50,6 +52,7 @@ export class Desk {
 
   /** @returns the id of a record that somebody typed in */
   async typeIn(kind: 'lead' | 'contact', fields: Record<string, unknown>): Promise<string> {
+    plantFields(fields);
     const { ids } = await this.ask<{ ids: string[] }>('POST', `/control/records/${kind}`, fields);
     return ids[0] ?? '';
   }

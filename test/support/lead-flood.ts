@@ -1,16 +1,29 @@
 import { type Answer, type IntakeClient, leadBody, type UpstreamProducer } from './traffic.js';
 
+export interface FloodOptions {
+  prefix: string;
+  /** Leads of one burst. */
+  burst: number;
+  everyMs: number;
+  /** Intake itself is ended during the flood: a connection that it refuses or cuts is tried again. Default: such a connection is a refusal. */
+  intakeDies?: boolean;
+}
+
 /**
  * Leads through both doors in bursts, as a website and an upstream system would send them: the same source event id is tried again until it is answered 202 or
- * acknowledged by the broker, whatever dies in between.
+ * acknowledged by the broker, whatever dies in between. What HTTP promises a client then is checked at every answer: 202, or a problem with status
+ * 503 (429) and a time to wait.
  */
 export class LeadFlood {
   /** source event id → event id, for leads answered 202. */
   readonly accepted = new Map<string, string>();
   /** source event ids acknowledged by the broker on `leads`. */
   readonly produced: string[] = [];
-  /** Answers that are neither 202 nor a fault that a client tries again. */
-  readonly refused: Answer[] = [];
+  /** Everything at the HTTP door but 202 and what a client is asked to try again; by status, 0 for no answer. */
+  readonly refused: { status: number; why: string }[] = [];
+  /** Requests that were sent again, as their answer asked or because intake was ended. */
+  turnedAway = 0;
+  private readonly rates: number[] = [];
   private sent = 0;
   private running = false;
   private readonly open = new Set<Promise<void>>();
@@ -19,7 +32,7 @@ export class LeadFlood {
   constructor(
     private readonly intake: IntakeClient,
     private readonly upstream: UpstreamProducer,
-    private readonly options: { prefix: string; burst: number; everyMs: number },
+    private readonly options: FloodOptions,
   ) {}
 
   /** Leads handed in so far, by either door. */
@@ -35,19 +48,26 @@ export class LeadFlood {
 
   /** Hands in one burst, half by each door, at 200 leads a second; returns when all are on their way, not when they are answered. */
   async burst(count: number): Promise<void> {
+    const startedAt = performance.now();
     for (let left = count; left > 0; left -= 20) {
       const posts = Math.min(10, Math.ceil(left / 2));
       for (let i = 0; i < posts; i += 1) this.track(this.postOne());
       this.track(this.produceSome(Math.min(10, Math.floor(left / 2))));
       await pause(100);
     }
+    this.rates.push((count * 1_000) / (performance.now() - startedAt));
   }
 
-  /** Ends the bursts and waits until every lead handed in has its answer. */
+  /** Ends the bursts, waits until every lead handed in has its answer, and prints how fast they were handed in. */
   async stop(): Promise<void> {
     this.running = false;
     await this.loop;
     await Promise.all(this.open);
+    const rates = this.rates.toSorted((a, b) => a - b).map(Math.round);
+    console.log(
+      `flood ${this.options.prefix}: ${this.sent} leads in ${rates.length} bursts, handed in at ${rates[0]} to ${rates.at(-1)} leads/s ` +
+        `(median ${rates[Math.floor(rates.length / 2)]}); ${this.turnedAway} requests sent again`,
+    );
   }
 
   private async run(): Promise<void> {
@@ -71,17 +91,27 @@ export class LeadFlood {
   private async postOne(): Promise<void> {
     const { id, n } = this.nextId();
     for (;;) {
-      const answer = await this.intake.post(leadBody(id, n)).catch(() => undefined);
+      const { answer, error } = await this.intake.post(leadBody(id, n)).then(
+        (answer) => ({ answer, error: undefined }),
+        (error: Error) => ({ answer: undefined, error }),
+      );
       if (answer?.status === 202) {
         this.accepted.set(id, String(answer.body.event_id));
         return;
       }
-      if (answer && answer.status < 500 && answer.status !== 429) {
-        this.refused.push(answer);
-        return;
-      }
+      const refusal = answer === undefined ? this.failed(error) : refusalOf(answer);
+      if (refusal === undefined) this.turnedAway += 1;
+      else this.refused.push(refusal);
+      if (refusal !== undefined && refusal.status > 0 && refusal.status < 500) return;
       await pause(200);
     }
+  }
+
+  /** No answer, or none that can be read: fine only from a process that has been ended. */
+  private failed({ cause, name }: Error): { status: 0; why: string } | undefined {
+    const { code } = (cause ?? {}) as { code?: string };
+    if (this.options.intakeDies && code !== undefined && connectionLost.has(code)) return undefined;
+    return { status: 0, why: code ?? name };
   }
 
   private async produceSome(count: number): Promise<void> {
@@ -97,6 +127,17 @@ export class LeadFlood {
     }
     this.produced.push(...leads.map(({ id }) => id));
   }
+}
+
+/** As the system and undici call a connection that is refused or ends before its answer. */
+const connectionLost = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** undefined: the client is asked to send the same again, in the way that the contract says. */
+function refusalOf({ status, headers, body }: Answer): { status: number; why: string } | undefined {
+  const waits = Number(headers.get('retry-after')) > 0;
+  const isProblem = headers.get('content-type')?.startsWith('application/problem+json') ?? false;
+  if ((status === 503 || status === 429) && waits && isProblem) return undefined;
+  return { status, why: `${String(body.type)}${waits ? '' : ', without Retry-After'}${isProblem ? '' : ', not as a problem'}` };
 }
 
 function pause(ms: number): Promise<void> {

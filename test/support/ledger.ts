@@ -18,6 +18,8 @@ export interface Ledger {
   /** More than one message. */
   readonly toldTwice: readonly string[];
   readonly uncertain: readonly string[];
+  /** Of these, those whose uncertain notification `GET /v1/leads` does not show. */
+  readonly unshown: readonly string[];
 }
 
 /** Event ids of the leads that the broker acknowledged on `leads`, once intake has accepted all of them. */
@@ -59,14 +61,37 @@ export async function settleAccounts(options: {
 
   const counts = await sandbox.leadCounts();
   const { told, uncertain } = await toldLeads(endpoints, sandbox);
+  const doubtful = ids.filter((id) => uncertain.has(id));
   return {
     accepted,
     missing: ids.filter((id) => !counts.has(id)),
     doubled: ids.filter((id) => (counts.get(id) ?? 0) > 1),
     untold: ids.filter((id) => !told.has(id) && !uncertain.has(id)),
     toldTwice: ids.filter((id) => (told.get(id) ?? 0) > 1),
-    uncertain: ids.filter((id) => uncertain.has(id)),
+    uncertain: doubtful,
+    unshown: await notShown(intake, doubtful),
   };
+}
+
+/** Leads whose uncertain notification is not shown to who asks for the lead; an intake that is just being started again is waited for. */
+async function notShown(intake: IntakeClient, ids: readonly string[]): Promise<string[]> {
+  const isShown = (id: string): Promise<boolean> =>
+    eventually(async () => {
+      const { body } = await intake.get(`/v1/leads/${id}`);
+      if (!showsUncertain(body)) throw new Error(`${id} is not shown as uncertain`);
+      return true;
+    }, 30_000).catch(() => false);
+  const unshown: string[] = [];
+  for (const chunk of chunks(ids, 16)) {
+    const shown = await Promise.all(chunk.map(isShown));
+    unshown.push(...chunk.filter((_, at) => !shown[at]));
+  }
+  return unshown;
+}
+
+/** True where the answer to `GET /v1/leads/{event_id}` says of a notification that nobody knows whether it was sent. */
+export function showsUncertain(lead: Record<string, unknown>): boolean {
+  return ((lead.notifications ?? []) as { state: string }[]).some(({ state }) => state === 'uncertain');
 }
 
 /** Messages per event id (by the lead reference in their text), and event ids whose notification is uncertain. */

@@ -19,7 +19,9 @@ export interface BatchItem {
   destination: string;
   state: string;
   verdict: string;
+  canary: boolean;
   sent_at: string | null;
+  closed_at: string | null;
   operation_keys: string[];
 }
 
@@ -74,7 +76,8 @@ export class BatchClient {
 
 const atOnce = 20;
 
-async function inWaves<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
+/** Runs it for each, twenty at once. Results in their order. */
+export async function inWaves<T, R>(all: readonly T[], run: (one: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let from = 0; from < all.length; from += atOnce) results.push(...(await Promise.all(all.slice(from, from + atOnce).map(run))));
   return results;

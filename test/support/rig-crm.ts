@@ -19,6 +19,8 @@ export interface RigEvent {
   deadlineMs: number;
   /** Keyed hash of a person whose contact is written; absent: none is. */
   person?: string;
+  /** In place of the target's. */
+  kinds?: string[];
 }
 
 export interface Request {
@@ -110,7 +112,7 @@ export class RigTarget implements Target<RigEvent> {
       leadRef: event.ref,
       submittedAt: new Date(),
       deadlineAt: new Date(event.deadlineMs),
-      operations: kinds.map((kind) => ({ kind, operationKey: operationKey(event.id, this.name, kind) })),
+      operations: (event.kinds ?? kinds).map((kind) => ({ kind, operationKey: operationKey(event.id, this.name, kind) })),
       needsVault,
       needsConsent: needsVault,
       test: false,
@@ -127,7 +129,8 @@ export class RigTarget implements Target<RigEvent> {
     return ['name', 'email'];
   }
 
-  resolved({ event, state, record, trace }: ResolvedDelivery<RigEvent>): OutboxRow[] {
-    return [{ topic: 'resolved', key: record.key, value: Buffer.from(state), headers: { id: event.id, traceparent: trace.traceparent } }];
+  resolved({ event, state, record, trace, resolvedAt }: ResolvedDelivery<RigEvent>): OutboxRow[] {
+    const headers = { id: event.id, traceparent: trace.traceparent, resolved_at: String(resolvedAt.getTime()) };
+    return [{ topic: 'resolved', key: record.key, value: Buffer.from(state), headers }];
   }
 }

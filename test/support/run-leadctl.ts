@@ -5,7 +5,7 @@ import { projectRoot } from '#testkit';
 export interface LeadctlRun {
   /** Exit code. */
   code: number;
-  /** What `--json` prints; absent where nothing was printed. */
+  /** What `--json` prints, the last of what was watched; absent where nothing was printed. */
   answer?: unknown;
   complaint: string;
 }
@@ -16,7 +16,10 @@ export function runLeadctl(runDir: string, ...command: string[]): Promise<Leadct
   return new Promise((resolve) => {
     execFile(process.execPath, [main, ...command, '--json', '--run-dir', runDir], { timeout: 60_000 }, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code ?? -1);
-      resolve({ code, complaint: stderr, ...(stdout !== '' && { answer: JSON.parse(stdout) as unknown }) });
+      resolve({ code, complaint: stderr, ...(stdout !== '' && { answer: lastOf(stdout) }) });
     });
   });
 }
+
+/** Whatever lies within a document is indented. */
+const lastOf = (documents: string): unknown => JSON.parse(documents.split(/\n(?=[{[])/).at(-1) ?? '');

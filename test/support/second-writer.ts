@@ -5,8 +5,8 @@ import { serviceProgram } from '../../scripts/launcher/services.js';
 import { eventually } from './eventually.js';
 
 export interface SecondWriter {
-  /** Ends it in order. */
-  stop(): Promise<void>;
+  /** Ends it in order, or with the signal given. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
@@ -39,8 +39,12 @@ export async function startSecondWriter(
     logFile: program.logFile.replace(/\.log$/, `-${nth}.log`),
     env: { ...program.env, ...env },
   });
+  const stop = (signal = program.stopSignal): Promise<void> => stopProcess(running.identity, signal, program.stopGraceMs);
   await eventually(async () => {
     if (!(await program.ready())) throw new Error(`crm-writer ${nth} is not ready`);
-  }, 60_000);
-  return { stop: () => stopProcess(running.identity, program.stopSignal, program.stopGraceMs) };
+  }, 60_000).catch(async (error: Error) => {
+    await stop('SIGKILL');
+    throw error;
+  });
+  return { stop };
 }

@@ -23,15 +23,21 @@ interface OtlpBody {
   }[];
 }
 
-/** An OTLP/HTTP JSON receiver inside the test: keeps every span, and appends every body to a file that the scan for personal data reads. */
+/**
+ * An OTLP/HTTP JSON receiver inside the test: keeps every span, and appends every body to a file that the scan for personal data reads. What
+ * comes before there is a file is kept for it.
+ */
 export class SpanSink {
   readonly spans: SeenSpan[] = [];
+  private file: string | undefined;
+  private early: string[] = [];
+
   private constructor(
     private readonly server: Server,
     readonly url: string,
   ) {}
 
-  static async open(file: () => string | undefined): Promise<SpanSink> {
+  static async open(): Promise<SpanSink> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const sink = new SpanSink(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -40,13 +46,18 @@ export class SpanSink {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
-        const target = file();
-        if (target) appendFileSync(target, `${text}\n`);
+        sink.write(text);
         sink.keep(JSON.parse(text) as OtlpBody);
         response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
       });
     });
     return sink;
+  }
+
+  /** From now on every body goes to this file, those that came before first. Its folder is there. */
+  writeTo(file: string): void {
+    this.file = file;
+    for (const text of this.early.splice(0)) this.write(text);
   }
 
   trace(traceId: string): SeenSpan[] {
@@ -56,6 +67,11 @@ export class SpanSink {
   async close(): Promise<void> {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private write(text: string): void {
+    if (this.file === undefined) this.early.push(text);
+    else appendFileSync(this.file, `${text}\n`);
   }
 
   private keep(body: OtlpBody): void {

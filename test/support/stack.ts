@@ -2,8 +2,9 @@ import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Endpoints } from '#testkit';
-import { type Stack, startStack } from '#testkit';
+import { type Stack, startStack, testSize } from '#testkit';
 import { person } from '../privacy/planted.js';
+import { scanEnded, scanStack } from '../privacy/scan-stack.js';
 import { Sandbox } from './sandbox.js';
 import { SpanSink } from './span-sink.js';
 import { IntakeClient, UpstreamProducer } from './traffic.js';
@@ -19,21 +20,22 @@ export interface OpenStack {
   rejectedReasons(): Promise<string[]>;
   /** Runs `check` while one line with a planted value stands in the logs. */
   withPlantedLogLine(check: () => Promise<void>): Promise<void>;
+  /** Scans everything that the stack wrote for personal data, and ends it also where some was found; throws what the scan threw. */
   close(): Promise<void>;
 }
 
 /** A whole stack with its clients, its spans kept beside its logs, and the bodies that intake answered likewise. */
 export async function openStack(options: Parameters<typeof startStack>[0] = {}): Promise<OpenStack> {
-  let logs: string | undefined;
-  const spans = await SpanSink.open(() => logs && join(logs, 'spans.jsonl'));
+  const spans = await SpanSink.open();
   const stack = await startStack({ ...options, env: { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url, ...options?.env } }).catch(
     async (error: Error) => {
       await spans.close();
       throw error;
     },
   );
-  logs = join(stack.runDir, 'logs');
+  const logs = join(stack.runDir, 'logs');
   mkdirSync(logs, { recursive: true });
+  spans.writeTo(join(logs, 'spans.jsonl'));
   const endpoints = stack.endpoints();
   const upstream = await UpstreamProducer.connect(endpoints);
   return {
@@ -54,11 +56,25 @@ export async function openStack(options: Parameters<typeof startStack>[0] = {}):
       }
     },
     close: async () => {
-      await upstream.close();
-      await stack.stop();
+      const scanned = await Promise.allSettled([inTime(scanStack(stack))]);
+      const closed = await Promise.allSettled([upstream.close(), stack.stop(() => scanEnded(stack))]);
       await spans.close();
+      for (const one of [...scanned, ...closed]) if (one.status === 'rejected') throw one.reason;
     },
   };
+}
+
+/** For the hook that closes a stack: a long run leaves logs and topics of gigabytes to read. */
+export const closeMs = testSize() === 'long' ? 20 * 60_000 : 120_000;
+/** A part of the stack that a failed test left away would keep the scan waiting, and the stack running. */
+const scanLimitMs = closeMs / 2;
+
+async function inTime(scanned: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The scan for personal data did not end within ${scanLimitMs} ms`)), scanLimitMs);
+  });
+  await Promise.race([scanned, late]).finally(() => clearTimeout(timer));
 }
 
 async function rejectedReasons(databaseUrl: string): Promise<string[]> {

@@ -19,6 +19,8 @@ export interface SweepRig {
   /** Sets the schema's clock this far ahead of the real one. */
   advance(ms: number): Promise<void>;
   clear(): Promise<void>;
+  /** Runs a statement on the schema without the limit of time that a service's statements have. */
+  asOwner(text: string): Promise<void>;
   /** Refreshes what the planner knows of a table. */
   analyze(table: string): Promise<void>;
   close(): Promise<void>;
@@ -30,6 +32,7 @@ export async function openSweepRig(name: string): Promise<SweepRig> {
   const db = await openDeliveryDatabase(database.url);
   const owner = new pg.Client({ connectionString: database.url });
   await owner.connect();
+  await owner.query('SET search_path TO crm_writer');
   const advance = async (ms: number): Promise<void> => {
     await owner.query(`CREATE OR REPLACE FUNCTION crm_writer.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE
       AS $$ SELECT clock_timestamp() + interval '${ms} milliseconds' $$`);
@@ -41,7 +44,8 @@ export async function openSweepRig(name: string): Promise<SweepRig> {
       await advance(0);
       for (const table of ['delivery', 'operation', 'attempt', 'outbox']) await db.sql(`rig.clear.${table}`, `DELETE FROM ${table}`, []);
     },
-    analyze: async (table) => void (await owner.query(`ANALYZE crm_writer.${pg.escapeIdentifier(table)}`)),
+    asOwner: async (text) => void (await owner.query(text)),
+    analyze: async (table) => void (await owner.query(`ANALYZE ${pg.escapeIdentifier(table)}`)),
     close: async () => {
       await owner.end();
       await db.close();
@@ -70,6 +74,7 @@ export function sweptTarget(more: Partial<VerifiedTarget> = {}): VerifiedTarget 
         value: Buffer.from(stored.state),
         headers: {
           id: stored.eventId,
+          resolved_at: String(stored.resolvedAt.getTime()),
           states: stored.operations.map(({ kind, state, ref }) => [kind, state, ref ?? ''].join('=')).join(' '),
         },
       },
@@ -95,6 +100,19 @@ export function sweeperOf(db: Database, target: VerifiedTarget, more: Partial<Sw
   });
 }
 
+interface RowOperation {
+  kind: string;
+  state: OperationState;
+  attempts?: number;
+  ref?: string;
+  /** A call began so long ago whose end nobody knows. */
+  sendingAgoMs?: number;
+  /** That call was marked by the claim that holds the row. Default: it is of an earlier one. */
+  marked?: boolean;
+  class?: string;
+  code?: string;
+}
+
 export interface RowOptions {
   destination?: string;
   state?: string;
@@ -102,7 +120,7 @@ export interface RowOptions {
   deadlineInMs?: number;
   dueInMs?: number;
   leaseInMs?: number;
-  operations?: { kind: string; state: OperationState; attempts?: number; ref?: string; sendingAgoMs?: number }[];
+  operations?: RowOperation[];
   /** Kinds that it declares and that have no row. */
   lost?: string[];
 }
@@ -139,8 +157,9 @@ export async function insertDelivery(db: Database, options: RowOptions = {}): Pr
     if (lost.includes(operation.kind)) continue;
     await db.sql(
       'rig.insert_operation',
-      `INSERT INTO operation (operation_key, event_id, destination, kind, state, attempts, destination_ref, sending_at, updated_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, clock_now() - $8::float8 * interval '1 ms', clock_now())`,
+      `INSERT INTO operation (operation_key, event_id, destination, kind, state, attempts, destination_ref, sending_at, updated_at, class, code)
+       SELECT $1, $2, $3, $4, $5, $6, $7, now - $8::float8 * interval '1 ms', now - $9::float8 * interval '1 ms', $10, $11
+       FROM (SELECT clock_now() AS now) AS c`,
       [
         keys[index],
         id,
@@ -150,6 +169,9 @@ export async function insertDelivery(db: Database, options: RowOptions = {}): Pr
         operation.attempts ?? 0,
         operation.ref ?? null,
         operation.sendingAgoMs ?? null,
+        operation.marked ? (operation.sendingAgoMs ?? 0) + 1 : 0,
+        operation.class ?? null,
+        operation.code ?? null,
       ],
     );
   }

@@ -1,4 +1,4 @@
-import { headers } from '#contracts';
+import { headers, type RetryTier, retryTierMs, retryTopic } from '#contracts';
 import { createGroupConsumer, type KafkaPort } from '#messaging';
 import { createLogger } from '#runtime';
 import { eventually, uniqueName } from '#testkit';
@@ -6,7 +6,9 @@ import { eventually, uniqueName } from '#testkit';
 export interface TierRun {
   kafka: KafkaPort;
   records: number;
-  /** Due times are random over this time from the moment each record is written, in no order. Default 15,000 ms, the smallest tier. */
+  /** Default: the smallest. */
+  tier?: RetryTier;
+  /** Due times are random over this time from the moment each record is written, in no order. Default: the length of the tier. */
   spanMs?: number;
   /** Records that wait in memory at most. Default: the consumer's own bound. */
   maxHeld?: number;
@@ -29,21 +31,23 @@ export interface TierResult {
 export async function measureTier({
   kafka,
   records,
-  spanMs = 15_000,
+  tier = '15s',
+  spanMs = retryTierMs[tier],
   maxHeld,
   valueBytes = 400,
   batch = 1_000,
 }: TierRun): Promise<TierResult> {
-  const topic = `${uniqueName('tier')}.retry.15s`;
+  const group = uniqueName('tier');
+  const topic = retryTopic('lateness', group, tier);
   await (await kafka.admin()).createTopics([{ topic, partitions: 1, replication: 1 }]);
   const seen = new Map<number, number>();
   let again = 0;
   const consumer = createGroupConsumer({
     kafka,
-    group: uniqueName('tier'),
+    group,
     topics: [topic],
     tierTopics: [topic],
-    sessionTimeoutMs: 6_000,
+    sessionTimeoutMs: 30_000,
     maxHeld,
     logger: createLogger('tier-lateness', 'silent'),
     onReceipts: (receipts) => {

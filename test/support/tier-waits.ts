@@ -1,6 +1,6 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
-import { groups, headers, retryTiers, retryTopic, topics } from '#contracts';
+import { groups, headers, type RetryTier, retryTiers, retryTopic, topics } from '#contracts';
 import type { Endpoints } from '#testkit';
 import { readTopic } from './topics.js';
 
@@ -8,14 +8,15 @@ import { readTopic } from './topics.js';
 export interface Waits {
   /** Records on its tiers. */
   records: number;
+  /** The same by tier; a tier without any is absent. */
+  tiers: Partial<Record<RetryTier, number>>;
   /** Waits that had more than one record. */
   again: number;
   /** Start of each further attempt minus the `ld-not-before` of its wait, ascending, in ms. */
   latenessMs: number[];
 }
 
-const tierTopics = (destination: string): string[] =>
-  retryTiers.map((tier) => retryTopic(topics.leadAccepted, groups.crmWriter(destination), tier));
+const tierTopic = (destination: string, tier: RetryTier): string => retryTopic(topics.leadAccepted, groups.crmWriter(destination), tier);
 
 /** Reads the tiers of destinations, and the rows of what waits there, from outside. */
 export class TierWaits {
@@ -48,13 +49,14 @@ export class TierWaits {
        where o.destination = $1 and not a.late group by o.event_id`,
       [destination],
     );
-    const { waits, records } = await this.notBefore(destination);
+    const { waits, tiers } = await this.notBefore(destination);
+    const records = Object.values(tiers).reduce((sum, count) => sum + count, 0);
     const latenessMs = rows.flatMap(({ event_id, starts }) => {
       const due = [...(waits.get(event_id) ?? [])].sort((a, b) => a - b);
       return due.map((ms, at) => Math.floor((starts[at + 1] ?? Number.NaN) - ms));
     });
     const distinct = [...waits.values()].reduce((sum, due) => sum + due.size, 0);
-    return { records, again: records - distinct, latenessMs: latenessMs.sort((a, b) => a - b) };
+    return { records, tiers, again: records - distinct, latenessMs: latenessMs.sort((a, b) => a - b) };
   }
 
   /** Nothing but its tiers will bring a lead of the destination again: no row on its way there, no record that a restart reads anew. */
@@ -72,7 +74,7 @@ export class TierWaits {
   empty(destination: string): Promise<number> {
     return this.asAdmin(async (admin) => {
       let deleted = 0;
-      for (const topic of tierTopics(destination)) {
+      for (const topic of retryTiers.map((tier) => tierTopic(destination, tier))) {
         const filled = (await admin.fetchTopicOffsets(topic)).filter(({ high, low }) => Number(high) > Number(low));
         if (filled.length === 0) continue;
         await admin.deleteTopicRecords({ topic, partitions: filled.map(({ partition, high }) => ({ partition, offset: high })) });
@@ -93,15 +95,16 @@ export class TierWaits {
     return ask(admin).finally(() => admin.disconnect());
   }
 
-  private async notBefore(destination: string): Promise<{ waits: Map<string, Set<number>>; records: number }> {
-    const wanted = tierTopics(destination);
+  private async notBefore(destination: string): Promise<{ waits: Map<string, Set<number>>; tiers: Waits['tiers'] }> {
+    const tierOf = new Map(retryTiers.map((tier) => [tierTopic(destination, tier), tier]));
     const waits = new Map<string, Set<number>>();
-    let records = 0;
-    for await (const record of readTopic(this.endpoints.kafkaBrokers, (topic) => wanted.includes(topic))) {
-      records += 1;
+    const tiers: Waits['tiers'] = {};
+    for await (const record of readTopic(this.endpoints.kafkaBrokers, (topic) => tierOf.has(topic))) {
+      const tier = tierOf.get(record.topic);
+      if (tier !== undefined) tiers[tier] = (tiers[tier] ?? 0) + 1;
       const eventId = String(record.headers[headers.eventId]);
       waits.set(eventId, (waits.get(eventId) ?? new Set()).add(Number(String(record.headers[headers.notBefore]))));
     }
-    return { waits, records };
+    return { waits, tiers };
   }
 }

@@ -4,7 +4,7 @@ import { CompressionTypes, Kafka, logLevel, Partitioners, type Producer } from '
 import { LeadSubmittedEvent } from '#contracts';
 import { registerCodecs } from '#messaging';
 import type { Endpoints } from '#testkit';
-import { person } from '../privacy/planted.js';
+import { person, plantLead } from '../privacy/planted.js';
 
 registerCodecs();
 
@@ -27,7 +27,10 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** Client of intake as a website is one. Every body it receives is appended to `evidenceFile`, where the scan for personal data reads it. */
+/**
+ * Client of intake as a website is one. Whatever person it hands in is among the planted ones; every body it receives is appended to
+ * `evidenceFile`, where the scan for personal data reads it.
+ */
 export class IntakeClient {
   constructor(
     private readonly endpoints: Pick<Endpoints, 'intake' | 'sourceKey'>,
@@ -35,6 +38,7 @@ export class IntakeClient {
   ) {}
 
   async post(body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    plantLead(body);
     return this.call('/v1/leads', { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body), headers });
   }
 
@@ -54,7 +58,7 @@ export class IntakeClient {
   }
 }
 
-/** An upstream system: produces `LeadSubmitted` in the registry's framing to `leads`. */
+/** An upstream system: produces `LeadSubmitted` in the registry's framing to `leads`. Whatever person it hands in is among the planted ones. */
 export class UpstreamProducer {
   private constructor(
     private readonly producer: Producer,
@@ -99,6 +103,7 @@ export class UpstreamProducer {
 
   /** Magic byte, schema id, Avro body. */
   encode(value: Record<string, unknown>): Buffer {
+    plantLead(value);
     const frame = Buffer.alloc(5);
     frame.writeInt32BE(this.schemaId, 1);
     return Buffer.concat([frame, submittedType.toBuffer(value)]);

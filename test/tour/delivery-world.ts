@@ -165,6 +165,11 @@ class DeliveryWorld implements World {
     }
   }
 
+  async overdueWakeUps(): Promise<number> {
+    const page = await fetch(String(this.endpoints.metrics['crm-writer']), { signal: AbortSignal.timeout(10_000) });
+    return Number(/^leads_sweeper_wakeups_total\{reason="overdue"\} (\d+)$/m.exec(await page.text())?.[1] ?? 0);
+  }
+
   async compare(campaign: string, destination: string): Promise<void> {
     const window = { from: new Date(this.begunMs).toISOString(), to: new Date(Date.now() + 1).toISOString() };
     const asked = { destination, ...window, campaign, by: 'failure tour' };

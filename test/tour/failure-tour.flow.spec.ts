@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cacheDir, projectRoot, readJsonFile, testSize, uniqueName } from '#testkit';
+import { plantLead } from '../privacy/planted.js';
+import { closeMs, type OpenStack, openStack } from '../support/stack.js';
+import { ask } from './crm-witness.js';
+import { leadBody } from './lead-body.js';
 import { rowIds } from './row-ids.js';
 import type { RowResult } from './run-tour.js';
 
@@ -37,17 +41,43 @@ const naiveFailures: Record<string, RowResult['actual']> = {
   ...(testSize() === 'long' && { 'lease-expiry': { outcome: 'delivered', records: 2, requests: 2 } }),
 };
 
-describe('the failure tour', () => {
+/**
+ * People of a tour's run as the scan looks for them: the first two of each row, and the one of each variant of a row. What all leads of the tour
+ * say is with them.
+ */
+function plantPeople(run: string): void {
+  const lead = (campaign: string, person: number) => leadBody({ sourceEventId: '', form: '', campaign, person });
+  for (const row of rowIds) {
+    for (const person of [0, 1]) plantLead(lead(`${run}-${row}`, person));
+    for (let n = 0; n < 6; n += 1) plantLead(lead(`${run}-${row}-v${n}`, n));
+  }
+}
+
+describe('the failure tour of an instance', () => {
+  let open: OpenStack;
+  beforeAll(async () => {
+    open = await openStack();
+  }, 180_000);
+  /** Looks for personal data in all that the instance wrote meanwhile. */
+  afterAll(async () => {
+    await open?.close();
+  }, closeMs);
+
   it('shows every row as expected on lead delivery, with the books balanced', async () => {
-    const { code, output, rows } = await tour();
+    const { code, output, rows } = await tour('--run-dir', open.stack.runDir);
     console.log(output);
+    const run = /, run (\w+)$/m.exec(output)?.[1] ?? '';
+    plantPeople(run);
+    expect(JSON.stringify(await ask(`${open.endpoints().sandboxCrm}/data`))).toContain(`tilda.${run}-valid.0@example.test`);
     expect(rows.filter(({ ok }) => !ok)).toEqual([]);
     expect(rows.map(({ id }) => id)).toEqual([...rowIds]);
     expect(rows.filter(({ hits }) => hits === 0)).toEqual([]);
     expect(output).toContain('Balance: balanced');
     expect(code).toBe(0);
   }, 600_000);
+});
 
+describe('the failure tour', () => {
   it('turns rows red on a writer that retries until it succeeds, for what they are there to show', async () => {
     const chosen = ['valid', 'slow-response', ...Object.keys(naiveFailures)];
     const { code, output, rows } = await tour('--against', 'naive', ...(testSize() === 'long' ? [] : ['--rows', chosen.join(',')]));
@@ -62,10 +92,23 @@ describe('the failure tour', () => {
     expect(output).toContain('RED');
   }, 600_000);
 
+  if (testSize() === 'long') {
+    it('starts an instance of its own where none is named', async () => {
+      const { code, rows } = await tour('--rows', 'valid');
+      expect({ code, ok: rows.map(({ ok }) => ok) }).toEqual({ code: 0, ok: [true] });
+    }, 600_000);
+  }
+
   it('says how it is used on a wrong command line, and starts nothing', async () => {
     const { code, output } = await tour('--rows', 'no-such-row');
     expect(code).toBe(2);
     expect(output).toContain('no such row: no-such-row');
     expect(output).toContain('--against naive');
+  });
+
+  it('says where no instance runs that it was sent to, and starts none', async () => {
+    const { code, output, rows } = await tour('--run-dir', cacheDir(uniqueName('nobody')), '--rows', 'valid');
+    expect(output).toContain('no instance runs in');
+    expect([code, rows]).toEqual([1, []]);
   });
 });

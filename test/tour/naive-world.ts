@@ -130,6 +130,7 @@ class NaiveWorld implements World {
     return Promise.resolve(undefined);
   }
 
+  overdueWakeUps = () => without('sweeper');
   approveReplay = () => without('dead letters to replay');
   produce = () => without('topic');
   refusals = () => without('topic');

@@ -94,6 +94,8 @@ export interface World {
   notComing(row: string): void;
   /** Stops the writer's process for so long without ending it. */
   freezeWriter(ms: number): Promise<void>;
+  /** Deliveries whose time had passed unnoticed and that the writer's sweeper has woken, since that process began. */
+  overdueWakeUps(): Promise<number>;
   /** Has a person's approval for one lead's replay; gives the items that were let through. */
   approveReplay(eventId: string, destination: string): Promise<number>;
   /** Has the destination compared with what was delivered of this campaign; resolves when that is done. */

@@ -81,6 +81,7 @@ describe.each(upgrades)('the database of $service', ({ service, migrations, firs
       'call_time',
       'received',
       'replay_item',
+      'ownerless_lead',
     ];
     expect(
       rows

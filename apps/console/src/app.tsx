@@ -10,7 +10,8 @@ import { AuditScreen } from './screens/audit.js';
 import { BatchScreen } from './screens/batches/batch.js';
 import { BatchesScreen } from './screens/batches/batches.js';
 import { DraftScreen } from './screens/batches/draft.js';
-import { CorrectionScreen } from './screens/correction.js';
+import { CorrectionScreen } from './screens/corrections/correction.js';
+import { CorrectionsScreen } from './screens/corrections/corrections.js';
 import { DestinationsScreen } from './screens/destinations/destinations.js';
 import { ErasureScreen } from './screens/erasure.js';
 import { ErasuresScreen } from './screens/erasures.js';
@@ -64,6 +65,7 @@ export function App() {
             <Route path="reconciliation/:tab" element={<ReconciliationScreen />} />
             <Route path="erasures" element={<ErasuresScreen />} />
             <Route path="erasures/:erasureId" element={<ErasureScreen />} />
+            <Route path="corrections" element={<CorrectionsScreen />} />
             <Route path="corrections/:correctionId" element={<CorrectionScreen />} />
             <Route path="audit" element={<AuditScreen />} />
             <Route path="me" element={<MeScreen />} />

@@ -60,13 +60,17 @@ interface Kept {
   fields: Record<string, unknown>;
 }
 
-/** A CRM that plainly creates, whose search lags, and whose next answers a test can spoil. */
+/** A CRM that plainly creates, unless it knows keys, whose search lags, and whose next answers a test can spoil. */
 class PlainCrm {
   readonly contacts: Kept[] = [];
   readonly leads: Kept[] = [];
-  /** What happens to the next contact writes: lost after the commit, refused with a status, answered after a while. */
-  readonly next: ('lost' | number | { afterMs: number })[] = [];
+  /** What happens to the next contact writes: lost after the commit, taken without an answer's body, refused with a status, answered after a while. */
+  readonly next: ('lost' | 'silent' | number | { afterMs: number })[] = [];
   writes = 0;
+  /** Keys of what was taken without a body: a repeat gets the same answer. */
+  private readonly silent = new Set<unknown>();
+
+  constructor(private readonly native: boolean) {}
 
   handle(request: IncomingMessage, response: ServerResponse): void {
     let text = '';
@@ -74,7 +78,7 @@ class PlainCrm {
     request.on('end', () => this.answer(request, response, text));
   }
 
-  private answer({ method, url = '' }: IncomingMessage, response: ServerResponse, text: string): void {
+  private answer({ method, url = '', headers }: IncomingMessage, response: ServerResponse, text: string): void {
     const { pathname, searchParams } = new URL(url, 'http://crm');
     const shelf = pathname.startsWith('/contacts') ? this.contacts : this.leads;
     if (method === 'GET') {
@@ -84,6 +88,11 @@ class PlainCrm {
       return;
     }
     this.writes += 1;
+    const key = headers['idempotency-key'];
+    if (this.native && this.silent.has(key)) {
+      response.writeHead(202).end();
+      return;
+    }
     const fault = shelf === this.contacts ? this.next.shift() : undefined;
     if (typeof fault === 'number') {
       response.writeHead(fault).end('{}');
@@ -98,7 +107,9 @@ class PlainCrm {
     }
     if (record === undefined) shelf.push({ id, at: performance.now(), fields });
     else Object.assign(record.fields, fields);
+    if (fault === 'silent') this.silent.add(key);
     if (fault === 'lost') response.destroy();
+    else if (fault === 'silent') response.writeHead(202).end();
     else setTimeout(() => response.writeHead(201).end(JSON.stringify({ id })), fault?.afterMs ?? 0);
   }
 }
@@ -143,7 +154,7 @@ describe('two leads of one person', () => {
 
   /** An engine, a verifier and the wake-ups between them, as one crm-writer has them. */
   function start({ native = false } = {}): void {
-    crm = new PlainCrm();
+    crm = new PlainCrm(native);
     const site: Site = parseSite(siteText((server.address() as AddressInfo).port, native), {});
     const config = site.destinations.crm as DestinationConfig;
     const connector: Connector = createConnector({ name: 'crm', config, secretsDir: folder, hmacs: hmacs(Buffer.alloc(32, 1)) });
@@ -282,6 +293,38 @@ describe('two leads of one person', () => {
     expect(crm.leads).toHaveLength(2);
     expect((await contactAttempts(first)).map(({ outcome }) => outcome)).toEqual(['uncertain', 'lookup_found']);
     expect(await contactAttempts(second)).toEqual([{ outcome: 'succeeded' }]);
+  });
+
+  it.each([false, true])(
+    'make one contact and hang on it where the CRM does not say its id and the search finds it late (native idempotency: %s)',
+    async (native) => {
+      start({ native });
+      crm.next.push('silent');
+      const [first, second] = [lead(0), lead(50)];
+      await arrive(first);
+      await until('the first is at the CRM', () => crm.writes === 1);
+      await arrive(second);
+      await delivered(first, second);
+      expect(crm.contacts.map(({ fields }) => fields.name)).toEqual(['Ada Example 50']);
+      expect(crm.leads.map(({ fields }) => fields.contact_id)).toEqual(['contacts-1', 'contacts-1']);
+      const outcomes = (await contactAttempts(first)).map(({ outcome }) => outcome);
+      expect(outcomes[0]).toBe('uncertain');
+      // With a key it is called again meanwhile, and may be told by then.
+      if (!native) expect(outcomes).toEqual(['uncertain', 'lookup_found']);
+    },
+  );
+
+  it('make no second contact where the CRM took one and no lookup ever finds it', async () => {
+    start();
+    crm.next.push('silent');
+    const only = lead(0);
+    await arrive(only);
+    await until('it is at the CRM', () => crm.contacts.length === 1);
+    for (const contact of crm.contacts) contact.at = Number.POSITIVE_INFINITY;
+    await delivered(only);
+    expect(crm.contacts).toHaveLength(1);
+    expect((await contactAttempts(only)).map(({ outcome }) => outcome)).toEqual(['uncertain', 'lookup_absent', 'lookup_absent']);
+    expect(crm.leads).toHaveLength(1);
   });
 
   it('of which the older succeeds late keep what the newer wrote', async () => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { groups, type LeadAccepted, LeadAcceptedEvent, type LeadResolved, LeadResolvedEvent, topics, topology } from '#contracts';
+import type { DestinationFigures, DestinationFiguresAnswer, FiguresAnswer } from '#delivery';
 import {
   type AdminPort,
   applySchemas,
@@ -20,7 +21,7 @@ import {
   type GroupConsumer,
   type KafkaPort,
 } from '#messaging';
-import { createLogger, loadSite, migrateService, newEventId, newLeadRef, type Stoppable, startTelemetry } from '#runtime';
+import { createLogger, loadSite, metrics, migrateService, newEventId, newLeadRef, type Stoppable, startTelemetry } from '#runtime';
 import { eventually, type TestDatabase, testDatabase, testInfra, uniqueName } from '#testkit';
 import { migrations } from './migrations/index.js';
 import { startCrmWriter } from './start-crm-writer.js';
@@ -162,7 +163,10 @@ describe('crm-writer between Kafka, PostgreSQL, the vault and a CRM', () => {
 
   async function startWriter(): Promise<void> {
     writeFileSync(join(folder, 'hmac.key'), randomBytes(32).toString('base64'));
-    writeFileSync(join(folder, 'internal-tokens.json'), JSON.stringify({ 'crm-writer': token, intake: `${token}-intake` }));
+    writeFileSync(
+      join(folder, 'internal-tokens.json'),
+      JSON.stringify({ 'crm-writer': token, intake: `${token}-intake`, operator: `${token}-operator` }),
+    );
     writeFileSync(join(folder, 'crm-secret'), `whsec_${randomBytes(32).toString('base64')}`);
     const siteFile = join(folder, 'site.yaml');
     writeFileSync(
@@ -296,6 +300,52 @@ policies: { default: { attempts: 4, deadline: 4h, max_age: 7d } }
     const own = await accept();
     await resolutionOf(own);
     expect(posts.some(({ body }) => body.lead_ref === foreign.lead_ref)).toBe(false);
+  });
+
+  it('says how many leads lie behind its paused group and since when, and takes them up once it is released', async () => {
+    const ask = async <T>(path: string, body: object): Promise<T> => {
+      const headers = { authorization: `Bearer ${token}-operator`, 'content-type': 'application/json' };
+      const answer = await fetch(`http://127.0.0.1:${internalPort}/internal/v1/${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
+      return (await answer.json()) as T;
+    };
+    const command = (word: 'hold' | 'release') =>
+      ask('deliveries:command', { command: word, destination, by: 'ada', reason: 'their maintenance' });
+    const unclaimed = async () => {
+      const { items } = await ask<DestinationFiguresAnswer>('destinations:figures', {});
+      return items.find((item) => item.destination === destination);
+    };
+    const countOf = (item: DestinationFigures | undefined) =>
+      item?.unclaimed !== undefined && 'count' in item.unclaimed ? item.unclaimed.count : undefined;
+    const isPaused = async () => {
+      const { values } = await metrics.consumerPaused.get();
+      return values.some(
+        ({ labels, value }) => labels.group === groups.crmWriter(destination) && labels.reason === 'destination' && value === 1,
+      );
+    };
+    expect(await command('hold')).toMatchObject({ applied: true });
+    await eventually('the group to pause', isPaused);
+    const oldest = new Date(Date.now() - 60_000);
+    const leads = [await accept({ submitted_at: oldest }), await accept(), await accept({ test: true })];
+    await accept({ destinations: ['elsewhere'] });
+    await eventually('the figures to have them', async () => countOf(await unclaimed()) === 3);
+    expect(await unclaimed()).toMatchObject({
+      waiting: 0,
+      held: 0,
+      unclaimed: { count: 3, exact: true, oldest_at: oldest.toISOString() },
+    });
+    const { open, unclaimed_unknown } = await ask<FiguresAnswer>('deliveries:figures', {});
+    expect({ open, unclaimed_unknown }).toMatchObject({
+      open: [{ destination, state: 'unclaimed', count: 2, age_ms: expect.any(Number) }],
+      unclaimed_unknown: [],
+    });
+    expect(open[0]?.age_ms).toBeGreaterThanOrEqual(60_000);
+    expect(await command('release')).toMatchObject({ applied: true });
+    for (const event of leads) expect((await resolutionOf(event)).value.outcome).toBe('delivered');
+    await eventually('the figures to have none', async () => countOf(await unclaimed()) === 0);
   });
 
   it('lets a lead wait that the CRM fails, delivers others meanwhile, and delivers it in the end', async () => {

@@ -51,7 +51,8 @@ import { Engines } from './engines.js';
 import type { crmWriterEnv } from './env.js';
 import { servedDestinations } from './served-destinations.js';
 import { openStorage, type Storage } from './storage.js';
-import { orphanedRows, sweptDestination, verifiedDestination } from './swept-destinations.js';
+import { lookupsAtOnce, orphanedRows, sweptDestination, verifiedDestination } from './swept-destinations.js';
+import { UnclaimedLeads } from './unclaimed/unclaimed-leads.js';
 
 type Context = ServiceContext<typeof crmWriterEnv>;
 
@@ -112,7 +113,8 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const verified = verifiedTargets(served, swept);
   const byName = { target: (name: string) => swept.get(name), verified: (name: string) => verified.get(name) };
   const decode = (event: Buffer) => storage.codec.decode(LeadAcceptedEvent, event);
-  serveDeliveries(server, { db, ...byName, onChange, relayWake, decode, telemetry: context.telemetry, logger });
+  const unclaimed = new UnclaimedLeads({ ...storage, kafka, destinations: Object.keys(site.destinations), logger });
+  serveDeliveries(server, { db, ...byName, onChange, relayWake, decode, unclaimed: unclaimed.read, telemetry: context.telemetry, logger });
   const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange, callTimes });
   await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();
@@ -245,7 +247,7 @@ function verifiedTargets(served: readonly Served[], swept: ReadonlyMap<string, S
   return new Map(
     served.flatMap(({ config, target, control }) => {
       const rows = swept.get(config.name);
-      const limits = { lookupTimeoutMs: config.lookupTimeoutMs, lookups: control.lookups };
+      const limits = { lookupTimeoutMs: config.lookupTimeoutMs, lookups: control.lookups, lookupsAtOnce: lookupsAtOnce(config) };
       return rows === undefined ? [] : [[config.name, verifiedDestination(rows, target, limits)] as const];
     }),
   );
@@ -265,6 +267,7 @@ function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, se
   return createUpkeep({
     db: storage.db,
     ...rows,
+    served: served.map(({ config }) => config.name),
     orphaned: (stored) => orphanedRows(stored, { site, codec: storage.codec }),
     telemetry,
     logger,

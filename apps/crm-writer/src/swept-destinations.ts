@@ -24,11 +24,17 @@ export function sweptDestination(config: DestinationConfig, { site, codec }: { s
   };
 }
 
+/** Of the four connections that a connector keeps for lookups and checks. */
+const mostLookupsAtOnce = 3;
+
+/** No more at once than writes, and one connection less than there are: a check gets through while every lookup hangs. */
+export const lookupsAtOnce = ({ concurrency }: Pick<DestinationConfig, 'concurrency'>): number => Math.min(concurrency, mostLookupsAtOnce);
+
 /** The same of one that this process serves: its operations can be looked up. */
 export function verifiedDestination(
   swept: SweptTarget,
   target: DestinationTarget,
-  limits: Pick<VerifiedTarget, 'lookupTimeoutMs' | 'lookups'>,
+  limits: Pick<VerifiedTarget, 'lookupTimeoutMs' | 'lookups' | 'lookupsAtOnce'>,
 ): VerifiedTarget {
   const { read } = target;
   return { ...swept, ...limits, lookup: (operation, context) => target.lookup(operation, context), ...(read && { read }) };

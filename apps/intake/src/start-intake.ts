@@ -21,6 +21,7 @@ import { Purger } from './purge/purger.js';
 import { unreadSince } from './reannounce/backlog.js';
 import { Reannouncer } from './reannounce/reannouncer.js';
 import { serveReceived } from './received/received-route.js';
+import { serveOwnEnds } from './replay/own-routes.js';
 import { serveReplays } from './replay/replay-routes.js';
 import { serveSearch } from './search/search-routes.js';
 import { loadSecrets, openStorage, type Storage } from './storage.js';
@@ -82,6 +83,7 @@ function serveOthers(server: InternalServer, tools: AcceptTools, { storage, logg
   serveBalance(server, storage);
   serveReceived(server, storage);
   serveReplays(server, storage);
+  serveOwnEnds(server, storage);
   serveSearch(server, { ...storage, site, vaultMs: site.retention.vaultMs });
   serveReveal(server, { ...storage, logger });
   serveConsent(server, { db: storage.db, logger });

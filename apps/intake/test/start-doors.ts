@@ -13,6 +13,7 @@ import { LiveStates } from '../src/journey/live-states.js';
 import { DatabasePatience } from '../src/kafka/database-patience.js';
 import { ResolvedLeads } from '../src/kafka/resolved-leads.js';
 import { SubmittedLeads } from '../src/kafka/submitted-leads.js';
+import { askOwnersWithinMs } from '../src/open-doors.js';
 import { RefusalsTally } from '../src/received/refusals-tally.js';
 import { ReplayedItems } from '../src/replay/replayed-items.js';
 import { codec } from './fixture.js';
@@ -22,6 +23,8 @@ export interface DoorOptions {
   tools: AcceptTools;
   logger: Logger;
   owners?: Record<string, InternalClient>;
+  /** Default: as in production. */
+  askOwnersWithinMs?: number;
   bodyLimitBytes?: number;
   /** Default: as in production. */
   coalescing?: { maxBatch: number; maxInFlight: number };
@@ -45,7 +48,7 @@ export interface Doors {
 
 /** Intake's doors as the process opens them, on any free port, without relay and internal API. */
 export async function startDoors(options: DoorOptions): Promise<Doors> {
-  const { db, tools, logger, kafka, owners = {} } = options;
+  const { db, tools, logger, kafka, owners = {}, askOwnersWithinMs: withinMs = askOwnersWithinMs } = options;
   const strategy = kafka && strategyOf(kafka, logger);
   const patience = (group: string | undefined) =>
     new DatabasePatience({
@@ -57,7 +60,7 @@ export async function startDoors(options: DoorOptions): Promise<Doors> {
   const app = await createApp(
     {
       acceptance: new HttpAcceptance(tools, options.coalescing),
-      journeys: new LeadJourneys({ ...tools, db, live: new LiveStates(owners, 300) }),
+      journeys: new LeadJourneys({ ...tools, db, codec, live: new LiveStates(owners, withinMs) }),
       consents: new Consents(db),
       submitted: new SubmittedLeads({ ...tools, logger, patience: patience(kafka?.leads.group) }),
       resolved: new ResolvedLeads({ db, logger, patience: patience(kafka?.resolved.group) }),

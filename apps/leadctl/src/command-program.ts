@@ -24,30 +24,30 @@ interface Answer {
   applied: boolean;
   reason?: string;
   state?: string;
+  absence_counts_from?: string;
 }
 
 const runDirHelp = 'directory of a running instance (default: INTERNAL_URLS and LD_SECRETS_DIR if set, else .run)';
+
+const sinceHelp = 'when the hold began that you saw (`destinations list --json`); refused where it is another by now';
 
 /** Commands of a person to the services that own destinations and deliveries. All go through the operator service, which keeps who said so. */
 export function addCommands(program: Command, context: Context): void {
   const destinations = program.command('destinations').description('whether destinations are sent to, and holding them');
   addDestinationList(destinations, context);
   decided(
-    destinations.command('hold <name>').description('send nothing there until it is released; leads wait and age'),
+    destinations
+      .command('hold <name>')
+      .description('send nothing there until it is released; leads wait and age')
+      .option('--since <time>', sinceHelp),
     context,
-    (name) => ({
-      command: 'hold',
-      destination: name,
-    }),
+    (name, _, { since }) => ({ command: 'hold', destination: name, since }),
     decideDestination('hold'),
   );
   decided(
-    destinations.command('release <name>').description('send there again; probes come first'),
+    destinations.command('release <name>').description('send there again; probes come first').option('--since <time>', sinceHelp),
     context,
-    (name) => ({
-      command: 'release',
-      destination: name,
-    }),
+    (name, _, { since }) => ({ command: 'release', destination: name, since }),
     decideDestination('release'),
   );
   addRestCommand(destinations, testDestination, context);
@@ -127,11 +127,13 @@ function addEvidence(deliveries: Command, context: Context): void {
 type Words = Record<string, string | undefined>;
 
 /** What is in the way, by its name and in words where it has some. */
-function whyNot({ reason = 'no reason given' }: Answer, service = ''): string {
+function whyNot({ reason = 'no reason given', absence_counts_from: from = 'a while' }: Answer, service = ''): string {
   const words: Readonly<Record<string, string>> = {
     unknown_destination: `the site file of ${service} has no such destination or channel`,
     unknown_delivery: `${service} has no such delivery`,
     not_in_this_state: 'the delivery is in another state',
+    changed_meanwhile: 'somebody has held or released it since',
+    too_early: `the call may still take effect: look again after ${from}`,
   };
   return words[reason] === undefined ? reason : `${reason} (${words[reason]})`;
 }

@@ -91,6 +91,10 @@ describe('leadctl dead-letters', () => {
     expect(await run('dead-letters', 'list', '--class', 'auth', '--run-dir', runDir)).toBe(0);
     expect(asked).toEqual([['dead-letters:list', { class: 'auth', state: 'open', limit: 50 }]]);
     expect(printed).toMatch(/ID +EVENT_ID +DESTINATION[\s\S]*d-1 +e-1 +crm +L-1 +auth +http_403/);
+    expect(printed).not.toContain('more:');
+    answers['dead-letters:list'] = { items: [letter], next: 'the-next' };
+    await run('dead-letters', 'list', '--run-dir', runDir);
+    expect(printed.trimEnd().split('\n').at(-1)).toMatch(/^more: --after the-next/);
     answers['dead-letters:list'] = { items: [] };
     await run('dead-letters', 'list', '--run-dir', runDir);
     expect(printed).toContain('no dead letters');

@@ -19,8 +19,8 @@ import { exitCodes } from './exit-codes.js';
 import { findInstallation, type Installation } from './installation.js';
 import type { Output } from './output.js';
 import { showBatch, stopBatch } from './rest/batch-commands.js';
-import { listLetters, showLetter } from './rest/queue-commands.js';
-import { orAsPerson } from './rest/rest-command.js';
+import { dismissGroup, dismissLetter, listLetters, showLetter } from './rest/queue-commands.js';
+import { addRestCommand, moreLines, orAsPerson } from './rest/rest-command.js';
 import { addBatchCommands } from './rest-program.js';
 
 interface Context {
@@ -37,6 +37,7 @@ export function addOperator(program: Command, context: Context): void {
   addList(letters, context);
   addShow(letters, context);
   addDismiss(letters, context);
+  addRestCommand(letters, dismissGroup, context);
   addApprove(program.command('items').description('deliveries that are tried again because somebody said so'), context);
   const batches = program.command('batches').description('approved items that belong together');
   addBatches(batches, context);
@@ -55,13 +56,17 @@ function addList(letters: Command, context: Context): void {
     .option('--destination <name>', 'only of this destination')
     .option('--class <class>', 'only of this failure class', aClass)
     .option('--state <state>', 'open, closed or any', 'open')
-    .option('--after <id>', 'go on after this one (the last id of the page before)')
+    .option('--after <cursor>', 'the `next` of the page before')
     .option('--limit <n>', 'at most so many, up to 200', upTo(200), 50)
     .option('--run-dir <dir>', runDirHelp);
   const otherwise = async (): Promise<void> => {
     const { runDir, ...filter } = list.opts<RunDir & Record<string, string | number>>();
-    const page = await askOperator<{ items: DeadLetter[] }>(installationOf({ runDir }, context), 'dead-letters:list', filter);
-    const lines = deadLetterLines(page.items);
+    const page = await askOperator<{ items: DeadLetter[]; next?: string }>(
+      installationOf({ runDir }, context),
+      'dead-letters:list',
+      filter,
+    );
+    const lines = [...deadLetterLines(page.items), ...moreLines('id', page.next)];
     context.output().document(page, lines.length === 0 ? [{ result: 'no dead letters' }] : lines);
   };
   orAsPerson(list, listLetters, { context, otherwise });
@@ -82,18 +87,22 @@ function addShow(letters: Command, context: Context): void {
 }
 
 function addDismiss(letters: Command, context: Context): void {
-  letters
+  const dismiss = letters
     .command('dismiss <dead-letter-id>')
     .description('you have dealt with a lead whose letter nothing else can close; exit 3 when its delivery decides, not you')
-    .requiredOption('--by <name>', 'who dealt with it; kept in the audit')
+    .option('--by <name>', 'who dealt with it, where no token says so; kept in the audit')
     .requiredOption('--reason <text>', 'how, up to 500 characters; kept in the audit', aReason('--reason'))
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async (id: string, { by, reason, ...options }: RunDir & { by: string; reason: string }) => {
-      const body = { dead_letter_id: id, by, reason };
-      const dismissal = await askOperator<Dismissal>(installationOf(options, context), 'dead-letters:dismiss', body);
-      context.output().document(dismissal, [dismissalLine(id, dismissal)]);
-      if (!dismissal.dismissed) context.ended(exitCodes.found);
-    });
+    .option('--run-dir <dir>', runDirHelp);
+  const linesOf = (dismissal: Dismissal) => [dismissalLine(dismiss.args[0] ?? '', dismissal)];
+  const otherwise = async (): Promise<void> => {
+    const { by, reason, ...options } = dismiss.opts<RunDir & { by?: string; reason: string }>();
+    if (by === undefined) dismiss.error("error: required option '--by <name>' not specified");
+    const body = { dead_letter_id: dismiss.args[0], by, reason };
+    const dismissal = await askOperator<Dismissal>(installationOf(options, context), 'dead-letters:dismiss', body);
+    context.output().document(dismissal, linesOf(dismissal));
+    if (!dismissal.dismissed) context.ended(exitCodes.found);
+  };
+  orAsPerson(dismiss, { ...dismissLetter, lines: linesOf }, { context, otherwise });
 }
 
 interface ApproveOptions extends RunDir {
@@ -102,12 +111,24 @@ interface ApproveOptions extends RunDir {
   eventId?: string[];
   deadline: string;
   max: number;
-  approver: string;
+  approver?: string;
   reason?: string;
 }
 
+/** How an approval is asked for through either door. */
+const approvalOf = ({ destination, class: failure, eventId, deadline, max, reason }: ApproveOptions) => ({
+  reason,
+  new_deadline: deadline,
+  max,
+  select: { destination, class: failure, event_ids: eventId },
+});
+const approvedLines = (approval: Approval) => {
+  const lines = approvalLines(approval);
+  return lines.length === 0 ? [{ result: approval.reason ?? 'no open dead letter fits' }] : lines;
+};
+
 function addApprove(items: Command, context: Context): void {
-  items
+  const approve = items
     .command('approve')
     .description('try dead deliveries again, oldest first, each once under its old keys; exit 3 when none could be approved')
     .option('--destination <name>', 'only of this destination')
@@ -115,23 +136,24 @@ function addApprove(items: Command, context: Context): void {
     .option('--event-id <id...>', 'only these leads')
     .requiredOption('--deadline <duration>', 'new deadline from now on, such as 4h', aDuration)
     .option('--max <n>', 'at most so many, up to 50', upTo(50), 50)
-    .requiredOption('--approver <name>', 'who decided it; kept with the batch')
+    .option('--approver <name>', 'who decided it, where no token says so; kept with the batch')
     .option('--reason <text>', 'why, up to 500 characters; kept with the batch', aReason('--reason'))
-    .option('--run-dir <dir>', runDirHelp)
-    .action(async (options: ApproveOptions) => {
-      const { destination, class: failure, eventId, deadline, max, approver, reason } = options;
-      const body = {
-        approver,
-        reason,
-        new_deadline: deadline,
-        max,
-        select: { destination, class: failure, event_ids: eventId },
-      };
-      const approval = await askOperator<Approval>(installationOf(options, context), 'items:approve', body);
-      const lines = approvalLines(approval);
-      context.output().document(approval, lines.length === 0 ? [{ result: approval.reason ?? 'no open dead letter fits' }] : lines);
-      if (approval.approved === 0) context.ended(exitCodes.found);
-    });
+    .option('--run-dir <dir>', runDirHelp);
+  const asPerson = {
+    call: () => ({ method: 'POST', path: 'items/approve', body: approvalOf(approve.opts()) }) as const,
+    lines: approvedLines,
+    found: ({ approved }: Approval) => approved === 0,
+  };
+  const otherwise = async (): Promise<void> => {
+    const options = approve.opts<ApproveOptions>();
+    const { approver } = options;
+    if (approver === undefined) approve.error("error: required option '--approver <name>' not specified");
+    const body = { approver, ...approvalOf(options) };
+    const approval = await askOperator<Approval>(installationOf(options, context), 'items:approve', body);
+    context.output().document(approval, approvedLines(approval));
+    if (approval.approved === 0) context.ended(exitCodes.found);
+  };
+  orAsPerson(approve, asPerson, { context, otherwise });
 }
 
 function addBatches(batches: Command, context: Context): void {

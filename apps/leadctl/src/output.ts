@@ -5,17 +5,20 @@ export type Line = Record<string, string | number | boolean>;
 export interface Output {
   /** `empty` stands where there is no line. With --json: one JSON document. */
   table(lines: readonly Line[], empty: string): void;
-  /** One result: its lines as a table. With --json: the document itself. */
-  document(value: object, lines: readonly Line[]): void;
+  /**
+   * One result: its lines as a table. With --json: the document itself, indented, or on one line where others follow it (NDJSON). Default:
+   * indented.
+   */
+  document(value: object, lines: readonly Line[], form?: 'indented' | 'line'): void;
 }
 
 /** Prints tables, or with `json` documents, to `write` (default: standard output). */
 export function createOutput(json: boolean, write: (text: string) => void = (text) => process.stdout.write(text)): Output {
-  const print = (value: unknown, lines: readonly Line[], empty: string): void =>
-    write(json ? `${JSON.stringify(value, null, 2)}\n` : `${lines.length === 0 ? empty : textTable(lines)}\n`);
+  const print = (value: unknown, lines: readonly Line[], { empty = '', indent = 2 }: { empty?: string; indent?: number }): void =>
+    write(json ? `${JSON.stringify(value, null, indent)}\n` : `${lines.length === 0 ? empty : textTable(lines)}\n`);
   return {
-    table: (lines, empty) => print(lines, lines, empty),
-    document: (value, lines) => print(value, lines, ''),
+    table: (lines, empty) => print(lines, lines, { empty }),
+    document: (value, lines, form) => print(value, lines, { indent: form === 'line' ? 0 : 2 }),
   };
 }
 

@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { CommanderError } from 'commander';
-import { exitCodeOf } from './exit-codes.js';
-import { createProgram } from './program.js';
+import { wrongIn } from '../../../test/support/api-contract.js';
+import { runWords } from '../../../test/support/leadctl-rig.js';
 
 interface Asked {
   method?: string;
@@ -56,22 +55,18 @@ afterEach(async () => {
 });
 
 async function run(...words: string[]): Promise<number> {
-  let code = 0;
-  const program = createProgram((ended) => {
-    code = ended;
-  }, {});
-  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) {
-    command.configureOutput({ writeErr: () => undefined });
-  }
-  try {
-    await program.parseAsync(['node', 'leadctl', ...words]);
-    return code;
-  } catch (error) {
-    said = (error as Error).message;
-    return error instanceof CommanderError ? 2 : exitCodeOf(error);
-  }
+  const ended = await runWords(words);
+  said = ended.said ?? said;
+  return ended.code;
 }
 const here = (): string[] => ['--run-dir', runDir];
+const id = '0197a2f0-0000-7000-8000-000000000001';
+const hash = '0a'.repeat(32);
+const at = '2026-06-01T12:00:00.000Z';
+const group = '0197a2f0-0000-5000-8000-00000000000a';
+
+/** Whatever the answers of a test are: a request that the API would not take is none. */
+afterEach(() => expect(asked.map((request) => [request.url, wrongIn(request)])).toEqual(asked.map(({ url }) => [url, []])));
 
 describe('who asks', () => {
   it('is the demo person of the role that is named, and a viewer where none is', async () => {
@@ -100,25 +95,32 @@ describe('who asks', () => {
 });
 
 describe('what a person does', () => {
-  const id = '0197a2f0-0000-7000-8000-000000000001';
   it.each([
     [['search', id], { method: 'POST', url: '/v1/search', body: { text: id, kind: 'auto' } }, { items: [] }],
     [['queues', 'list', '--tab', 'held', '--destination', 'crm'], { url: '/v1/dead-letters?destination=crm&tab=held' }, { items: [] }],
     [['dead-letters', 'list', '--as', 'viewer'], { url: '/v1/dead-letters?state=open' }, { items: [] }],
+    [['queues', 'groups', '--tab', 'uncertain'], { url: '/v1/dead-letters/groups?tab=uncertain' }, { items: [] }],
     [['queues', 'groups', '--class', 'auth'], { url: '/v1/dead-letters/groups?class=auth' }, { items: [] }],
+    [
+      ['queues', 'list', '--code', 'http_422', '--schema-id', '4'],
+      { url: '/v1/dead-letters?code=http_422&schema_id=4&tab=all' },
+      { items: [] },
+    ],
+    [['queues', 'list', '--no-code', '--no-schema-id'], { url: '/v1/dead-letters?no_code=true&no_schema_id=true&tab=all' }, { items: [] }],
+    [['queues', 'groups', '--no-code', '--schema-id', '0'], { url: '/v1/dead-letters/groups?no_code=true&schema_id=0' }, { items: [] }],
     [
       ['queues', 'assign', '--id', id, '--to', 'olga', '--reason', 'her shift'],
       { url: '/v1/dead-letters/assign', body: { ids: [id], assignee: 'olga', reason: 'her shift' } },
       { letters: 1 },
     ],
     [
-      ['queues', 'note', 'their ticket 42', '--group', 'g', '--as-of', '2026-06-01T12:00:00Z'],
-      { url: '/v1/dead-letters/note', body: { group: { key: 'g', as_of: '2026-06-01T12:00:00Z' }, text: 'their ticket 42' } },
+      ['queues', 'note', 'their ticket 42', '--group', group, '--as-of', '2026-06-01T12:00:00Z'],
+      { url: '/v1/dead-letters/note', body: { group: { key: group, as_of: '2026-06-01T12:00:00Z' }, text: 'their ticket 42' } },
       { letters: 3 },
     ],
     [
-      ['queues', 'disposition', 'fix_data', '--id', id, '--reason', 'typo'],
-      { url: '/v1/dead-letters/disposition', body: { ids: [id], disposition: 'fix_data', reason: 'typo' } },
+      ['queues', 'disposition', 'investigate', '--id', id, '--reason', 'typo'],
+      { url: '/v1/dead-letters/disposition', body: { ids: [id], disposition: 'investigate', reason: 'typo' } },
       {},
     ],
     [
@@ -126,8 +128,18 @@ describe('what a person does', () => {
       { url: '/v1/batches', body: { filter: { destination: 'crm' }, rate_per_s: 200, reason: 'they are back' } },
       { batch_id: id, items: 3 },
     ],
+    [
+      ['batches', 'draft', '--class', 'rejected', '--no-code', '--schema-id', '4', '--reason', 'mended'],
+      { url: '/v1/batches', body: { filter: { class: 'rejected', no_code: true, schema_id: 4 }, reason: 'mended' } },
+      { batch_id: id, items: 3 },
+    ],
+    [
+      ['batches', 'draft', '--code', 'http_422', '--no-schema-id', '--max', '5000', '--reason', 'mended'],
+      { url: '/v1/batches', body: { filter: { code: 'http_422', no_schema_id: true }, max: 5_000, reason: 'mended' } },
+      { batch_id: id, items: 3 },
+    ],
     [['batches', 'dry-run', id], { method: 'POST', url: `/v1/batches/${id}/dry-run` }, {}],
-    [['batches', 'approve', id, '--hash', 'h'], { url: `/v1/batches/${id}/approve`, body: { hash: 'h' } }, {}],
+    [['batches', 'approve', id, '--hash', hash], { url: `/v1/batches/${id}/approve`, body: { hash } }, {}],
     [['batches', 'pause', id, '--reason', 'lunch'], { url: `/v1/batches/${id}/pause`, body: { reason: 'lunch' } }, {}],
     [['batches', 'resume', id, '--reason', 'back'], { url: `/v1/batches/${id}/resume`, body: { reason: 'back' } }, {}],
     [
@@ -157,10 +169,11 @@ describe('what a person does', () => {
       { url: `/v1/leads/${id}/deliveries/discard`, body: { destination: 'crm', reason: 'old', evidence: 'ticket 9' } },
       { applied: true, state: 'discarded' },
     ],
+    [['corrections', 'list', '--state', 'draft', '--event-id', id], { url: `/v1/corrections?event_id=${id}&state=draft` }, { items: [] }],
     [['corrections', 'show', id], { method: 'GET', url: `/v1/corrections/${id}` }, { state: 'failed', fields: [], operations: [] }],
     [
-      ['corrections', 'approve', id, '--hash', 'h'],
-      { method: 'POST', url: `/v1/corrections/${id}/approve`, body: { hash: 'h' } },
+      ['corrections', 'approve', id, '--hash', hash],
+      { method: 'POST', url: `/v1/corrections/${id}/approve`, body: { hash } },
       { fields: [], operations: [] },
     ],
     [['destinations', 'list', '--as', 'viewer'], { method: 'GET', url: '/v1/destinations' }, { items: [], unavailable: [] }],
@@ -169,14 +182,18 @@ describe('what a person does', () => {
       { url: '/v1/destinations/crm/hold', body: { reason: 'their change', service: 'crm-writer' } },
       {},
     ],
-    [['destinations', 'release', 'crm', '--reason', 'done', '--as', 'operator'], { url: '/v1/destinations/crm/release' }, {}],
+    [
+      ['destinations', 'release', 'crm', '--reason', 'done', '--since', at, '--as', 'operator'],
+      { url: '/v1/destinations/crm/release', body: { reason: 'done', service: 'crm-writer', since: at } },
+      {},
+    ],
     [['destinations', 'test', 'a/b'], { method: 'POST', url: '/v1/destinations/a%2Fb/test' }, { event_id: id }],
     [
       ['erasures', 'request', '--event-id', id, '--reason', 'request 17'],
       { url: '/v1/erasures', body: { event_id: id, reason: 'request 17' } },
       { places: [], tasks: [] },
     ],
-    [['erase', 'approve', id, '--hash', 'h'], { url: `/v1/erasures/${id}/approve`, body: { hash: 'h' } }, { places: [], tasks: [] }],
+    [['erase', 'approve', id, '--hash', hash], { url: `/v1/erasures/${id}/approve`, body: { hash } }, { places: [], tasks: [] }],
     [['erasures', 'list'], { method: 'GET', url: '/v1/erasures' }, { items: [] }],
     [
       ['overview'],
@@ -228,7 +245,8 @@ describe('what a person does', () => {
   });
 
   it.each([
-    ['queues', 'disposition', 'fix_data'],
+    ['queues', 'disposition', 'investigate'],
+    ['dead-letters', 'dismiss-group', group, '--expected', '3'],
     ['batches', 'draft', '--destination', 'crm'],
     ['batches', 'pause', id],
     ['batches', 'resume', id],
@@ -254,13 +272,38 @@ describe('what a person does', () => {
       { body: { as_of, items: [{ key: 'g', class: 'auth', destination: 'crm', code: null, count: 7 }] } },
       { body: { letters: 7 } },
     ];
-    expect(await run('queues', 'disposition', 'discard', '--group', 'g', '--reason', 'old', ...here())).toBe(0);
+    expect(await run('queues', 'disposition', 'discard', '--group', group, '--reason', 'old', ...here())).toBe(0);
     expect(asked).toMatchObject([
-      { url: '/v1/dead-letters/groups?group=g' },
-      { body: { group: { key: 'g', as_of }, disposition: 'discard' } },
+      { url: `/v1/dead-letters/groups?group=${group}` },
+      { body: { group: { key: group, as_of }, disposition: 'discard' } },
     ]);
     expect(said.join('')).toContain(`7 of auth crm, as of ${as_of}`);
     expect(printed).toMatch(/done\s+7/);
+  });
+
+  it('dismisses a group page by page as it was shown, says what came of all of it, and ends with 3 where some stay open', async () => {
+    const as_of = '2026-06-01T12:00:00.000Z';
+    const left = { delivery_decides: 0, in_batch: 0, closed_before: 0 };
+    const words = ['dead-letters', 'dismiss-group', group, '--expected', '9000', '--as-of', as_of, '--reason', 'dealt with', ...here()];
+    answers = [{ body: { dismissed: 5_000, left, next: id } }, { body: { dismissed: 3_990, left: { ...left, in_batch: 10 } } }];
+    expect(await run(...words)).toBe(3);
+    const body = { group: { key: group, as_of }, expected: 9_000, reason: 'dealt with' };
+    expect(asked).toMatchObject([
+      { method: 'POST', url: '/v1/dead-letters/dismiss', body },
+      { method: 'POST', url: '/v1/dead-letters/dismiss', body: { ...body, after: id } },
+    ]);
+    expect(printed).toMatch(/dismissed +8990[\s\S]*approved batch +10/);
+    answers = [{ body: { dismissed: 0, left } }];
+    expect(await run(...words)).toBe(0);
+  });
+
+  it('prints of a group its schema, its last day and its runbook', async () => {
+    const trend = [...Array.from({ length: 21 }, () => 0), 1, 8, 4];
+    const one = { key: group, class: 'rejected', destination: 'crm', code: null, schema_id: 4, count: 13, trend };
+    answers = [{ body: { as_of: '2026-06-01T12:00:00Z', items: [{ ...one, runbook: 'docs/runbooks/rejected.md' }] } }];
+    expect(await run('queues', 'groups', ...here())).toBe(0);
+    expect(printed).toMatch(/SCHEMA_ID +COUNT +LAST_24_HOURS/);
+    expect(printed).toMatch(/ 4 +13 +·{21}▁█▄ .*docs\/runbooks\/rejected\.md/);
   });
 
   it('drafts a correction of what is piped in, and repeats nothing of it where it is no JSON', async () => {
@@ -347,31 +390,72 @@ describe('what a person does', () => {
   });
 });
 
+describe('destinations', () => {
+  it('are listed with what lies on the topic, an upper bound or the reason where that is all that is known', async () => {
+    const backlog = { waiting: 1, held: 2 };
+    const item = (destination: string, unclaimed?: object) => ({
+      service: 's',
+      destination,
+      mode: 'blocked',
+      backlog: { ...backlog, unclaimed },
+    });
+    const items = [
+      item('crm', { count: 90 }),
+      item('more', { count: 7, at_most: true }),
+      item('away', { unknown: 'kafka_away' }),
+      item('sales'),
+    ];
+    answers = [{ body: { items, unavailable: [] } }];
+    expect(await run('destinations', 'list', '--as', 'viewer', ...here())).toBe(0);
+    expect(printed).toMatch(/UNCLAIMED/);
+    expect(printed).toMatch(/crm .* 1 +2 +90/);
+    expect(printed).toMatch(/more .* 1 +2 +at most 7/);
+    expect(printed).toMatch(/away .* 1 +2 +unknown \(kafka_away\)/);
+    expect(printed).toMatch(/sales .* 1 +2$/m);
+  });
+});
+
 describe('following', () => {
   const batch = (state: string, sent: number) => ({ batch_id: 'b', state, hash: 'h', author: 'olga', counts: { sent } });
 
   it('goes on until it is over, and the exit code says how it ended', async () => {
     answers = [{ body: batch('running', 1) }, { body: batch('stopped', 7) }];
-    expect(await run('batches', 'watch', 'b', ...here())).toBe(3);
+    expect(await run('batches', 'watch', id, ...here())).toBe(3);
     expect(asked).toHaveLength(2);
     expect(printed).toContain('running');
     expect(printed).toContain('stopped');
   });
 
+  it('prints one line of JSON for each look with --json, and an indented document where it looks once', async () => {
+    const looks = [batch('running', 1), batch('finished', 7)];
+    answers = looks.map((body) => ({ body }));
+    expect(await run('--json', 'batches', 'watch', id, ...here())).toBe(0);
+    expect(
+      printed
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(looks);
+    printed = '';
+    answers = [{ body: batch('running', 1) }];
+    expect(await run('--json', 'batches', 'show', id, '--as', 'viewer', ...here())).toBe(0);
+    expect(printed.split('\n').length).toBeGreaterThan(3);
+  });
+
   it.each(['failed', 'uncertain', 'not_applied'])('exits 3 where a batch finished with items that are %s', async (name) => {
     answers = [{ body: { ...batch('finished', 7), counts: { sent: 7, [name]: 2 } } }];
-    expect(await run('batches', 'watch', 'b', ...here())).toBe(3);
+    expect(await run('batches', 'watch', id, ...here())).toBe(3);
     expect(printed).toContain('finished, 2 not delivered');
   });
 
   it('exits 0 where all of it was delivered', async () => {
     answers = [{ body: { ...batch('finished', 7), counts: { sent: 7, succeeded: 7, failed: 0 } } }];
-    expect(await run('batches', 'watch', 'b', ...here())).toBe(0);
+    expect(await run('batches', 'watch', id, ...here())).toBe(0);
   });
 
   it('ends after one look without --watch', async () => {
     answers = [{ body: { places: [{ place: 'vault', before: 1, done: false }], tasks: [] } }];
-    expect(await run('erasures', 'show', 'e', ...here())).toBe(3);
+    expect(await run('erasures', 'show', id, ...here())).toBe(3);
     expect(asked).toHaveLength(1);
   });
 });

@@ -1,12 +1,12 @@
 import { type LeadResolved, notificationName, operationKey, parseNotificationName } from '#contracts';
-import type { Outcome, PerformContext, PlannedDelivery, PlannedOperation, ResolvedDelivery, Target } from '#delivery';
+import type { Backoff, Outcome, PerformContext, PlannedDelivery, PlannedOperation, Target } from '#delivery';
 import type { OutboxRow } from '#messaging';
-import { metrics, type Site } from '#runtime';
+import { type Logger, metrics, type Site } from '#runtime';
 import type { OpenChannel } from './open-channels.js';
 import { decideTelling } from './telling/decide-telling.js';
 import { messageText } from './telling/message-text.js';
+import type { OutdatedTellings } from './telling/outdated.js';
 import { telling } from './telling-limits.js';
-import { unknownOwnerLetters } from './unknown-owner-letter.js';
 
 export interface NotifierTargetOptions {
   site: Site;
@@ -15,8 +15,10 @@ export interface NotifierTargetOptions {
   channel: string;
   /** How long a claim holds, in milliseconds: a call has to end well before. */
   leaseMs: number;
-  /** Topic of the group's dead letters. */
-  dlqTopic: string;
+  /** Between two calls of one notification. */
+  backoff: Backoff;
+  outdated: Pick<OutdatedTellings, 'isOne'>;
+  logger: Logger;
 }
 
 /** The word of `leads_notifications_total` for each outcome of a call. */
@@ -41,10 +43,11 @@ export class NotifierTarget implements Target<LeadResolved> {
   readonly timeoutMs: number;
   readonly nativeIdempotency = false;
   readonly verification = telling.verification;
-  readonly backoff = telling.backoff;
+  readonly backoff: Backoff;
 
   constructor(private readonly options: NotifierTargetOptions) {
     this.name = options.channel;
+    this.backoff = options.backoff;
     this.timeoutMs = telling.timeoutMs(options.leaseMs);
   }
 
@@ -71,25 +74,27 @@ export class NotifierTarget implements Target<LeadResolved> {
     const decided = decideTelling(this.options.site, this.options.channels, event);
     const channel = decided.tell ? this.options.channels.get(decided.channel) : undefined;
     if (!decided.tell || channel === undefined) return { kind: 'transient', code: 'no_channel', provablyNotExecuted: true };
+    const kept = await this.notNow(event);
+    if (kept !== undefined) return kept;
     const outcome = await channel.send({ text: messageText(event, decided) }, { timeoutMs: context.timeoutMs, trace });
     if (!event.test) metrics.notifications.inc({ channel: channel.name, outcome: countedAs[outcome.kind] });
     return outcome;
   }
 
-  resolved({ event, plan, operations, record }: ResolvedDelivery<LeadResolved>): OutboxRow[] {
-    return unknownOwnerLetters(this.options, event, {
-      topic: this.options.dlqTopic,
-      key: record.key,
-      value: record.value,
-      eventId: plan.eventId,
-      destination: plan.destination,
-      operationKey: operations[0]?.operationKey,
-      attempts: operations[0]?.attempts ?? 0,
-      firstSeenAtMs: record.timestampMs,
-      deadlineAtMs: plan.deadlineAt.getTime(),
-      traceparent: record.headers.traceparent?.toString(),
-      tracestate: record.headers.tracestate?.toString(),
-    });
+  /** Nobody downstream waits for the telling. */
+  resolved(): OutboxRow[] {
+    return [];
+  }
+
+  /** Undefined: it may be told. Nothing is sent of an outdated one; its record ends it when it comes again. */
+  private async notNow(event: LeadResolved): Promise<Outcome | undefined> {
+    try {
+      if (!(await this.options.outdated.isOne(event))) return undefined;
+      return { kind: 'transient', code: 'superseded', provablyNotExecuted: true };
+    } catch (err) {
+      this.options.logger.warn({ err, event_id: event.event_id }, 'A message waits: whether it is outdated cannot be asked');
+      return { kind: 'transient', code: 'database', provablyNotExecuted: true };
+    }
   }
 }
 

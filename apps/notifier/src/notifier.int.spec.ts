@@ -3,10 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
 import { dlqTopic, groups, headers, type LeadResolved, LeadResolvedEvent, topics } from '#contracts';
+import type { HistoryAnswer, UnresolvedAnswer } from '#delivery';
 import {
   applySchemas,
   applyTopics,
@@ -26,7 +28,6 @@ import {
   metrics,
   migrateService,
   newEventId,
-  newLeadRef,
   openDatabase,
   type Site,
   type Stoppable,
@@ -37,6 +38,7 @@ import { notifierEnv } from './env.js';
 import { migrations } from './migrations/index.js';
 import type { NotificationState } from './notification-states.js';
 import { PretendChat } from './spec/pretend-chat.js';
+import { resolvedLead } from './spec/resolved-lead.js';
 import { startNotifier } from './start-notifier.js';
 
 /** Real servers on a busy machine. */
@@ -47,6 +49,7 @@ describe('notifier on real servers', () => {
   const logger = createLogger('notifier-spec', 'silent');
   const chat = new PretendChat();
   const secretsDir = mkdtempSync(join(tmpdir(), 'notifier-'));
+  const tokens = { intake: 'intake-token-0123456789', operator: 'operator-token-0123456789' };
   let database: TestDatabase;
   let owner: pg.Client;
   let kafka: KafkaPort;
@@ -86,7 +89,7 @@ describe('notifier on real servers', () => {
 
   beforeAll(async () => {
     writeFileSync(join(secretsDir, 'chat-token'), '1:token');
-    writeFileSync(join(secretsDir, 'internal-tokens.json'), JSON.stringify({ intake: 'intake-token-0123456789' }));
+    writeFileSync(join(secretsDir, 'internal-tokens.json'), JSON.stringify(tokens));
     writeFileSync(join(secretsDir, 'hmac.key'), Buffer.alloc(32, 7).toString('base64'));
     database = await testDatabase('notifier');
     await migrateService({ url: database.url, service: 'notifier', migrations });
@@ -105,7 +108,7 @@ describe('notifier on real servers', () => {
       kafka,
       group: uniqueName('letters'),
       topics: [dlqTopic(topics.leadResolved, groups.notifier)],
-      sessionTimeoutMs: 6_000,
+      sessionTimeoutMs: 30_000,
       maxWaitMs: 200,
       logger,
       onReceipts: (receipts) => {
@@ -131,7 +134,8 @@ describe('notifier on real servers', () => {
       SWEEP_MS: '200',
     });
     const telemetry = startTelemetry({ service: 'notifier', ratio: 1 });
-    parts = await startNotifier({ env, site: site(apiUrl), logger, telemetry, signal: new AbortController().signal });
+    const tempo = { backoff: { baseMs: 1_000, capMs: 4_000 }, coolDown: { coolDownMs: 1_000, longestCoolDownMs: 4_000 } };
+    parts = await startNotifier({ env, site: site(apiUrl), logger, telemetry, signal: new AbortController().signal }, tempo);
   });
   afterAll(async () => {
     for (const part of [...parts].reverse()) await part.stop();
@@ -146,29 +150,6 @@ describe('notifier on real servers', () => {
     chat.refusing = undefined;
   });
 
-  const resolved = (changes: Partial<LeadResolved> = {}): LeadResolved => ({
-    resolution_id: newEventId(),
-    event_type: 'lead.resolved',
-    version: 1,
-    event_id: newEventId(),
-    lead_ref: newLeadRef(),
-    organization: 'demo',
-    source: 'website',
-    form: 'contact',
-    campaign: 'autumn',
-    destination: 'sandbox-crm',
-    primary: true,
-    generation: 1,
-    outcome: 'delivered',
-    error_class: null,
-    error_code: null,
-    operations: [],
-    submitted_at: new Date(),
-    accepted_at: new Date(),
-    resolved_at: new Date(),
-    test: false,
-    ...changes,
-  });
   const announce = (events: LeadResolved[], traceparent?: string) =>
     producer.send(
       events.map((event) => ({
@@ -178,10 +159,10 @@ describe('notifier on real servers', () => {
         headers: { [headers.eventId]: event.event_id, ...(traceparent && { [headers.traceparent]: traceparent }) },
       })),
     );
-  const ask = async (path: string, body: unknown): Promise<unknown> => {
+  const ask = async (path: string, body: unknown, token = tokens.intake): Promise<unknown> => {
     const response = await fetch(`${internalUrl}/${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'Bearer intake-token-0123456789' },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       body: JSON.stringify(body),
     });
     return response.json();
@@ -214,13 +195,13 @@ describe('notifier on real servers', () => {
   };
 
   it('tells once of a lead whose record comes three times, in the trace of its delivery', async () => {
-    const event = resolved();
+    const event = resolvedLead();
     const traceId = newEventId().replaceAll('-', '');
     const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
     await announce([event, event], traceparent);
     await told(event.lead_ref);
     await announce([event], traceparent);
-    const after = resolved();
+    const after = resolvedLead();
     await announce([after]);
     await told(after.lead_ref);
     await becomes(event, 'succeeded');
@@ -230,7 +211,7 @@ describe('notifier on real servers', () => {
   });
 
   it('tells of a failure under its own template, also after the lead was told delivered', async () => {
-    const event = resolved();
+    const event = resolvedLead();
     await announce([event, { ...event, outcome: 'dead', error_class: 'permanent', error_code: 'http_400', resolution_id: newEventId() }]);
     await eventually('both messages', () => chat.told(event.lead_ref) === 2, { timeoutMs: 60_000 });
     const texts = chat.messages.filter(({ text }) => text.includes(event.lead_ref)).map(({ text }) => text);
@@ -238,9 +219,9 @@ describe('notifier on real servers', () => {
   });
 
   it('tells nobody of a secondary destination, nor of a test lead outside a sandbox, and counts the latter', async () => {
-    const secondary = resolved({ primary: false, destination: 'sandbox-marketing' });
-    const test = resolved({ test: true, source: 'tester' });
-    const sandboxTest = resolved({ test: true });
+    const secondary = resolvedLead({ primary: false, destination: 'sandbox-marketing' });
+    const test = resolvedLead({ test: true, source: 'tester' });
+    const sandboxTest = resolvedLead({ test: true });
     const before = await counted('real', 'test_lead');
     await announce([secondary, test, sandboxTest]);
     await told(sandboxTest.lead_ref);
@@ -250,14 +231,14 @@ describe('notifier on real servers', () => {
   });
 
   it('tells a lead that died and was delivered after all as delivered, and a later repair of it no more', async () => {
-    const event = resolved({ outcome: 'dead', error_class: 'attempts_exhausted', error_code: 'http_503' });
+    const event = resolvedLead({ outcome: 'dead', error_class: 'attempts_exhausted', error_code: 'http_503' });
     await announce([event]);
     await told(event.lead_ref);
     const delivered = { ...event, outcome: 'delivered', error_class: null, error_code: null, resolution_id: newEventId() };
     await announce([delivered]);
     await eventually('the second message', () => chat.told(event.lead_ref) === 2, { timeoutMs: 60_000 });
     await announce([{ ...delivered, generation: 2, resolution_id: newEventId() }]);
-    const after = resolved();
+    const after = resolvedLead();
     await announce([after]);
     await told(after.lead_ref);
     const texts = chat.messages.filter(({ text }) => text.includes(event.lead_ref)).map(({ text }) => text.split('\n')[0]);
@@ -265,7 +246,7 @@ describe('notifier on real servers', () => {
   });
 
   it('tells the fallback chat of a lead that belongs to nobody, and leaves a dead letter of it', async () => {
-    const event = resolved({ source: 'nobodys' });
+    const event = resolvedLead({ source: 'nobodys' });
     await announce([event]);
     await told(event.lead_ref);
     const message = chat.messages.find(({ text }) => text.includes(event.lead_ref));
@@ -277,22 +258,22 @@ describe('notifier on real servers', () => {
 
   it('asks a recipient that has blocked it once and goes on with others', async () => {
     chat.script = ['block'];
-    const event = resolved();
+    const event = resolvedLead();
     await announce([event]);
     await becomes(event, 'dead');
     expect(chat.asked(event.lead_ref)).toBe(1);
     await eventually('its dead letter', () => letters.some(({ id, errorClass }) => id === event.event_id && errorClass === 'permanent'));
-    const next = resolved();
+    const next = resolvedLead();
     await announce([next]);
     await told(next.lead_ref);
   });
 
   it('holds no chat up because another refuses', async () => {
     chat.refusing = '-2002';
-    const refused = Array.from({ length: 40 }, () => resolved({ source: 'tester' }));
+    const refused = Array.from({ length: 40 }, () => resolvedLead({ source: 'tester' }));
     await announce(refused);
     await eventually('the first refusal', () => refused.some(({ lead_ref }) => chat.asked(lead_ref) > 0), { timeoutMs: 60_000 });
-    const others = Array.from({ length: 40 }, () => resolved());
+    const others = Array.from({ length: 40 }, () => resolvedLead());
     await announce(others);
     for (const { lead_ref } of others) await told(lead_ref);
     expect(refused.filter(({ lead_ref }) => chat.told(lead_ref) > 0)).toEqual([]);
@@ -303,7 +284,7 @@ describe('notifier on real servers', () => {
 
   it('sends again what was throttled, not before it was asked to', async () => {
     chat.script = ['throttle'];
-    const event = resolved();
+    const event = resolvedLead();
     const begun = Date.now();
     await announce([event]);
     await told(event.lead_ref);
@@ -314,25 +295,58 @@ describe('notifier on real servers', () => {
 
   it('sends what could not be sent once the chat is back', async () => {
     await chat.close();
-    const event = resolved();
+    const event = resolvedLead();
     await announce([event]);
     await becomes(event, 'waiting');
     await chat.open();
     await becomes(event, 'succeeded');
     expect(chat.told(event.lead_ref)).toBe(1);
     // Another lead has to get through as well before the channel counts as back, and then it is trusted more each second.
-    await announce([resolved()]);
+    const another = resolvedLead();
+    await announce([another]);
+    await told(another.lead_ref);
+    await eventually('the channel to be back', async () => (await modeOf('sales')) === 'flowing', { timeoutMs: 60_000 });
+  });
+
+  it('tells a lead that died and was delivered after all while the chat was down as delivered alone', async () => {
+    const before = await counted('sales', 'superseded');
+    await chat.close();
+    const dead = resolvedLead({ outcome: 'dead', error_class: 'attempts_exhausted', error_code: 'http_503' });
+    await announce([dead]);
+    await becomes(dead, 'waiting', 'lead_dead');
+    const resolved_at = new Date(dead.resolved_at.getTime() + 60_000);
+    const delivered = { ...dead, outcome: 'delivered', error_class: null, error_code: null, resolution_id: newEventId(), resolved_at };
+    await announce([delivered]);
+    await eventually('both messages to wait', async () => (await notificationsOf(dead.event_id))?.length === 2);
+    await chat.open();
+    await told(dead.lead_ref);
+    const statesOf = async () => {
+      const all = (await notificationsOf(dead.event_id)) ?? [];
+      return Object.fromEntries(all.map(({ template, state }) => [template, state]));
+    };
+    const ended = { lead_dead: 'discarded', lead_delivered: 'succeeded' };
+    await eventually('the older message to end', async () => isDeepStrictEqual(await statesOf(), ended), { timeoutMs: 60_000 });
+    const texts = chat.messages.filter(({ text }) => text.includes(dead.lead_ref)).map(({ text }) => text.split('\n')[0]);
+    expect(texts).toEqual([`Lead delivered: ${dead.lead_ref}`]);
+    expect(await counted('sales', 'superseded')).toBe(before + 1);
+    const { rows } = await owner.query(`SELECT state, code FROM notifier.delivery WHERE event_id = $1 AND destination LIKE '%/lead_dead'`, [
+      dead.event_id,
+    ]);
+    expect(rows).toEqual([{ state: 'discarded', code: 'superseded' }]);
+    const another = resolvedLead();
+    await announce([another]);
+    await told(another.lead_ref);
     await eventually('the channel to be back', async () => (await modeOf('sales')) === 'flowing', { timeoutMs: 60_000 });
   });
 
   it('never sends again what may have been sent, says so and goes on with others', async () => {
     const before = await counted('sales', 'uncertain');
     chat.script = ['lose'];
-    const event = resolved();
+    const event = resolvedLead();
     await announce([event]);
     await becomes(event, 'uncertain');
     await announce([event]);
-    const next = resolved();
+    const next = resolvedLead();
     await announce([next]);
     await told(next.lead_ref);
     await becomes(event, 'uncertain');
@@ -340,9 +354,40 @@ describe('notifier on real servers', () => {
     expect(await counted('sales', 'uncertain')).toBe(before + 1);
   });
 
+  it('has the owner of a lead found once, whatever becomes of its messages', async () => {
+    chat.script = ['lose'];
+    const event = resolvedLead({ source: 'nobodys', outcome: 'dead', error_class: 'permanent', error_code: 'http_400' });
+    await announce([event]);
+    await becomes(event, 'uncertain', 'lead_dead');
+    const lettersOf = ({ event_id }: LeadResolved) =>
+      letters.filter(({ id, errorClass }) => id === event_id && errorClass === 'unknown_owner').length;
+    await eventually('its dead letter', () => lettersOf(event) === 1);
+    const later = new Date(event.resolved_at.getTime() + 1_000);
+    const delivered = { outcome: 'delivered', error_class: null, error_code: null, resolution_id: newEventId(), resolved_at: later };
+    const next = resolvedLead({ source: 'nobodys' });
+    await announce([event, { ...event, ...delivered }, next]);
+    await told(event.lead_ref);
+    await eventually('the letter of another', () => lettersOf(next) === 1);
+    const rows = await owner.query('SELECT event_id FROM notifier.ownerless_lead WHERE event_id = $1', [event.event_id]);
+    expect([rows.rowCount, lettersOf(event)]).toEqual([1, 1]);
+  });
+
+  it('names such a lead, and what its letter needs, for whoever lacks the letter', async () => {
+    const event = resolvedLead({ source: 'nobodys' });
+    await announce([event]);
+    await told(event.lead_ref);
+    const { items } = (await ask('deliveries:unresolved', { limit: 500 }, tokens.operator)) as UnresolvedAnswer;
+    const [item] = items.filter(({ event_id }) => event_id === event.event_id);
+    expect(item).toMatchObject({ state: 'dead', class: 'unknown_owner', code: 'no_owner', lead_ref: event.lead_ref });
+    expect(Date.parse(item?.deadline_at ?? '')).toBe(event.resolved_at.getTime() + 24 * 3_600_000);
+    const asked = { items: [{ event_id: event.event_id, destination: item?.destination }], records: true };
+    const history = (await ask('deliveries:history', asked, tokens.operator)) as HistoryAnswer;
+    expect(history.items).toMatchObject([{ state: 'delivered', event: codec.encode(LeadResolvedEvent, event).toString('base64') }]);
+  });
+
   it('finds a message uncertain whose sender died in the middle of it, and counts it', async () => {
     const before = await counted('sales', 'uncertain');
-    const event = resolved();
+    const event = resolvedLead();
     await announce([event]);
     await becomes(event, 'succeeded');
     // As a process leaves it that is killed between the mark and the answer.

@@ -1,4 +1,4 @@
-import { dlqTopic, groups, type LeadResolved, retryTopic, topics } from '#contracts';
+import { dlqTopic, groups, type LeadResolved, replayTopic, retryTopic, topics } from '#contracts';
 import {
   createDestinationControl,
   DeliveryEngine,
@@ -14,8 +14,10 @@ import { Desks } from './desks.js';
 import type { notifierEnv } from './env.js';
 import { NotifierTarget } from './notifier-target.js';
 import type { OpenChannel } from './open-channels.js';
+import { OwnerlessLeads } from './ownerless/ownerless-leads.js';
 import type { Storage } from './storage.js';
-import { channelPolicy } from './telling-limits.js';
+import { OutdatedTellings } from './telling/outdated.js';
+import { channelPolicy, type Tempo } from './telling-limits.js';
 
 export interface DeskParts {
   storage: Storage;
@@ -23,6 +25,7 @@ export interface DeskParts {
   channels: ReadonlyMap<string, OpenChannel>;
   strategy: MessagingStrategy;
   replays?: ReplayGate;
+  tempo: Tempo;
 }
 
 export interface OpenDesks {
@@ -45,8 +48,11 @@ const mostAtOneDesk = 400;
 
 /** One engine and one destination control per channel, each behind its desk. */
 export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: DeskParts): OpenDesks {
-  const { site } = context;
-  const { channels, strategy } = parts;
+  const { site, logger } = context;
+  const { channels, strategy, relay, storage } = parts;
+  const { db } = storage;
+  const outdated = new OutdatedTellings({ db, site, channels, replayTopic: replayTopic(topics.leadResolved, group), logger });
+  const ownerless = new OwnerlessLeads({ db, site, channels, dlqTopic: notifierDlq, relayWake: () => relay.wake() });
   const names = channels.size > 0 ? [...channels.keys()] : [noChannel];
   const most = Math.min(mostAtOneDesk, Math.ceil(mostAtDesks / names.length));
   const desks = new Map<string, ChannelDesk>();
@@ -55,7 +61,7 @@ export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: De
   for (const channel of names) {
     const desk = new ChannelDesk({ channel, group: () => strategy.consumer(group), most });
     const control = openControl(context, parts, channel);
-    const engine = openEngine(context, parts, { channel, desk, control });
+    const engine = openEngine(context, parts, { channel, desk, control, outdated });
     desk.serve(engine);
     desks.set(channel, desk);
     controls.set(channel, control);
@@ -64,7 +70,7 @@ export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: De
   const known = knownStates(controls);
   const all = [...controls.values()];
   return {
-    desks: new Desks({ site, channels, desks }),
+    desks: new Desks({ site, channels, desks, ownerless, outdated, logger }),
     known,
     startControls: async () => void (await Promise.all(all.map((control) => control.start()))),
     stopControls: async () => {
@@ -75,11 +81,15 @@ export function openDesks(context: ServiceContext<typeof notifierEnv>, parts: De
   };
 }
 
-function openControl({ logger }: ServiceContext<typeof notifierEnv>, { storage, relay }: DeskParts, channel: string): DestinationControl {
+function openControl(
+  { logger }: ServiceContext<typeof notifierEnv>,
+  { storage, relay, tempo }: DeskParts,
+  channel: string,
+): DestinationControl {
   return createDestinationControl({
     db: storage.db,
     destination: channel,
-    policy: channelPolicy,
+    policy: channelPolicy(tempo),
     logger,
     notifications: relay.notifications,
   });
@@ -87,12 +97,12 @@ function openControl({ logger }: ServiceContext<typeof notifierEnv>, { storage, 
 
 function openEngine(
   { env, site, logger, telemetry }: ServiceContext<typeof notifierEnv>,
-  { storage, relay, channels, replays }: DeskParts,
-  { channel, desk, control }: { channel: string; desk: ChannelDesk; control: DestinationControl },
+  { storage, relay, channels, replays, tempo }: DeskParts,
+  { channel, desk, control, outdated }: { channel: string; desk: ChannelDesk; control: DestinationControl; outdated: OutdatedTellings },
 ): DeliveryEngine<LeadResolved> {
   return new DeliveryEngine<LeadResolved>({
     db: storage.db,
-    target: new NotifierTarget({ site, channels, channel, leaseMs: env.LEASE_MS, dlqTopic: notifierDlq }),
+    target: new NotifierTarget({ site, channels, channel, leaseMs: env.LEASE_MS, backoff: tempo.backoff, outdated, logger }),
     destination: control,
     replays,
     group,

@@ -3,6 +3,7 @@ import type { Received } from '#messaging';
 import { type Logger, metrics, type Site } from '#runtime';
 import type { OpenChannel } from './open-channels.js';
 import { decideTelling, type SilenceReason } from './telling/decide-telling.js';
+import { logNotTold } from './telling/not-told.js';
 
 export interface SilenceOptions {
   site: Site;
@@ -32,19 +33,7 @@ export class Silence {
     const telling = decideTelling(site, channels, event);
     if (telling.tell || telling.reason === 'secondary') return;
     const { reason, channel } = telling;
-    metrics.notifications.inc({ channel: channel ?? 'none', outcome: countedAs[reason] });
-    const { event_id, lead_ref, destination, outcome, test } = event;
-    logger.unit({
-      unit: 'notification',
-      event_id,
-      lead_ref,
-      destination,
-      outcome,
-      test,
-      channel,
-      decision: 'not_told',
-      reason,
-      trace_id: traceId,
-    });
+    if (!event.test || reason === 'test_lead') metrics.notifications.inc({ channel: channel ?? 'none', outcome: countedAs[reason] });
+    logNotTold(logger, event, { destination: event.destination, channel, reason, traceId });
   }
 }

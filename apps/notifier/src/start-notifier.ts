@@ -19,9 +19,11 @@ import { notifierModule } from './notifier.module.js';
 import { countNotification } from './notifier-target.js';
 import { type OpenChannel, openChannels } from './open-channels.js';
 import { notifierDlq, notifierWakeTopic, openDesks } from './open-desks.js';
+import { serveOwnerless } from './ownerless/ownerless-routes.js';
 import { Silence } from './silence.js';
 import { openStorage, type Storage } from './storage.js';
 import { sweptNotification } from './swept-notification.js';
+import { type Tempo, usualTempo } from './telling-limits.js';
 import { timedChannels } from './timed-channels.js';
 
 type Context = ServiceContext<typeof notifierEnv>;
@@ -29,7 +31,7 @@ type Context = ServiceContext<typeof notifierEnv>;
 const group = groups.notifier;
 
 /** Starts notifier: storage, relay, internal API, one engine per channel behind its consumer group, sweeper and verifier. */
-export async function startNotifier(context: Context): Promise<Stoppable[]> {
+export async function startNotifier(context: Context, tempo: Tempo = usualTempo): Promise<Stoppable[]> {
   const { env, site, logger } = context;
   const secretsDir = env.LD_SECRETS_DIR;
   const channels = openChannels(site, { secretsDir, hmacs: hmacs(loadHmacSecret(secretsDir)) });
@@ -43,7 +45,7 @@ export async function startNotifier(context: Context): Promise<Stoppable[]> {
   const strategy = messagingStrategy(context, kafka, storage);
   const callTimes = new CallTimes({ db, logger });
   const timed = timedChannels(channels, callTimes);
-  const opened = openDesks(context, { storage, relay, channels: timed, strategy, replays: replays.gate });
+  const opened = openDesks(context, { storage, relay, channels: timed, strategy, replays: replays.gate, tempo });
   const module = notifierModule(opened.desks, new Silence({ site, channels, logger }));
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({ kafka, destinations: Object.keys(site.destinations), groups: [group], begin: () => app.listen(), logger });
@@ -106,15 +108,13 @@ interface UpkeepParts {
 }
 
 /** Serves the deliveries to other services, and keeps those moving that no record moves. */
-function keepUp(
-  { env, site, logger, telemetry }: Context,
-  { storage: { db, codec }, relay, channels, server, callTimes }: UpkeepParts,
-): Upkeep {
+function keepUp({ env, logger, telemetry }: Context, { storage: { db, codec }, relay, channels, server, callTimes }: UpkeepParts): Upkeep {
   const topics = { wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
-  const target = (name: string) => sweptNotification(name, { ...topics, site, channels, codec, leaseMs: env.LEASE_MS });
+  const target = (name: string) => sweptNotification(name, { ...topics, channels, leaseMs: env.LEASE_MS });
   const relayWake = (): void => relay.wake();
   const decode = (event: Buffer) => codec.decode(LeadResolvedEvent, event);
   serveDeliveries(server, { db, target, verified: target, relayWake, decode, telemetry, logger });
+  serveOwnerless(server, db);
   const states = statesRoute(db);
   server.route('/internal/v1/deliveries:state', { callers: ['intake', 'reconciler', 'operator'], body: statesRequest }, async (body) =>
     withNotifications(await states(body)),
@@ -123,8 +123,8 @@ function keepUp(
     db,
     target,
     verified: target,
-    onLeaseExpired: ({ destination, state }) => {
-      if (state === 'uncertain') countNotification(destination, 'uncertain');
+    onLeaseExpired: ({ destination, state, test }) => {
+      if (state === 'uncertain' && !test) countNotification(destination, 'uncertain');
     },
     callTimes,
     relayWake,

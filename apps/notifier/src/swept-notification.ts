@@ -1,12 +1,10 @@
-import { LeadResolvedEvent, parseNotificationName } from '#contracts';
-import type { StoredDelivery, VerifiedTarget } from '#delivery';
-import type { Codec, OutboxRow } from '#messaging';
+import { parseNotificationName } from '#contracts';
+import type { VerifiedTarget } from '#delivery';
 import { plannedOperations } from './notifier-target.js';
 import { telling } from './telling-limits.js';
-import { type TellingRules, unknownOwnerLetters } from './unknown-owner-letter.js';
 
-export interface SweptOptions extends TellingRules {
-  codec: Pick<Codec, 'decode'>;
+export interface SweptOptions {
+  channels: Pick<ReadonlyMap<string, unknown>, 'has'>;
   leaseMs: number;
   wakeTopic: string;
   dlqTopic: string;
@@ -29,25 +27,6 @@ export function sweptNotification(name: string, options: SweptOptions): Verified
     canLookUp: () => false,
     attempts: () => telling.attempts,
     operations: (eventId) => plannedOperations(eventId, name),
-    resolved: (stored) => storedLetters(stored, options),
+    resolved: () => [],
   };
-}
-
-/** The event is decoded from the stored bytes. */
-async function storedLetters(stored: StoredDelivery, options: SweptOptions): Promise<OutboxRow[]> {
-  const event = await options.codec.decode(LeadResolvedEvent, stored.event);
-  const [operation] = stored.operations;
-  return unknownOwnerLetters(options, event, {
-    topic: options.dlqTopic,
-    key: stored.recordKey,
-    value: stored.event,
-    eventId: stored.eventId,
-    destination: stored.destination,
-    operationKey: operation?.operationKey,
-    attempts: operation?.attempts ?? 0,
-    firstSeenAtMs: stored.firstSeenAt.getTime(),
-    deadlineAtMs: stored.deadlineAt.getTime(),
-    traceparent: stored.traceparent,
-    tracestate: stored.tracestate,
-  });
 }

@@ -3,13 +3,8 @@ import type { CommandAnswer, DestinationsAnswer } from '#delivery';
 import type { InternalServer } from '#runtime';
 import type { OpenArea } from './area.js';
 import { type CommandTools, sendCommand, sendRequest } from './commands.js';
-import {
-  type DismissAnswer,
-  type DismissRequest,
-  type DismissTools,
-  dismissLetter,
-  dismissRequest,
-} from './dead-letters/dismiss-letter.js';
+import { type DismissAnswer, type DismissRequest, dismissLetter, dismissRequest } from './dead-letters/dismiss-letter.js';
+import type { DismissTools } from './dead-letters/judge-dismissal.js';
 import { everywhere } from './dead-letters/letter-filter.js';
 import type { DeadLetterDetail } from './dead-letters/letter-item.js';
 import { type DeadLetterPage, type ListRequest, listLetters, listRequest, showLetters, showRequest } from './dead-letters/list-letters.js';

@@ -152,12 +152,14 @@ describe('operator on real servers', () => {
       FOLLOW_MS: '200',
     });
     const telemetry = startTelemetry({ service: 'operator', ratio: 1 });
-    parts = await startOperator({ env, site, logger: silent, telemetry, signal: new AbortController().signal });
+    // Long enough that the check is not what finds a letter that came by its topic.
+    const patience = { lateAfterMs: 3_000 };
+    parts = await startOperator({ env, site, logger: silent, telemetry, signal: new AbortController().signal }, patience);
     replayed = createGroupConsumer({
       kafka,
       group: uniqueName('replays'),
       topics: [replay],
-      sessionTimeoutMs: 6_000,
+      sessionTimeoutMs: 30_000,
       onReceipts: (receipts) => replays.push(...receipts.map(({ record }) => record)),
       logger: silent,
     });
@@ -236,6 +238,8 @@ describe('operator on real servers', () => {
     }
     expect(await ask('/v1/batches', { filter: { destination: crm }, reason: 'mended' }, keys.approver)).toMatchObject({ status: 403 });
     expect(await ask(`${batch}/resume`, {}, keys.operator)).toMatchObject({ status: 403 });
+    expect(await ask(`${batch}/resume`, {}, keys.approver)).toMatchObject({ status: 422 });
+    expect(await ask(`${batch}/resume`, { reason: 'they are back' }, keys.approver)).toMatchObject({ status: 409 });
     const csv = await fetch(`${url}${batch}/items.csv`, { headers: { authorization: `Bearer ${keys.viewer}` } });
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect((await csv.text()).split('\r\n')[1]).toContain(`,${crm},demo,eligible,succeeded,`);
@@ -268,5 +272,28 @@ describe('operator on real servers', () => {
     expect(page).toMatch(
       new RegExp(`leads_dead_letter_oldest_age_seconds\\{destination="${crm}",error_class="permanent",since="submitted"\\} \\d\\d`),
     );
+  });
+
+  it('tells of batches that a rule has paused and of tasks of erasures past their time', async () => {
+    const db = await openDatabase({ url: database.url, role: 'ld_operator', schema: 'operator', applicationName: 'spec' });
+    await db.sql(
+      'spec.paused',
+      `INSERT INTO replay_batch (batch_id, state, maximum, selection, why) VALUES (gen_random_uuid(), 'paused', 1, '{}', 'not_read')`,
+      [],
+    );
+    await db.sql(
+      'spec.overdue',
+      `WITH late AS (
+         INSERT INTO erasure (erasure_id, state, kind, subject_keys, organizations, more, hash, author, reason, created_at, expires_at, approved_at)
+         SELECT gen_random_uuid(), 'tasks', 'email', '[]', '{demo}', false, '', 'ada', '', past, past, past
+         FROM (SELECT clock_now() - interval '8 days' AS past) eight_days RETURNING erasure_id)
+       INSERT INTO erasure_task (task_id, erasure_id, service, destination, kind, ref)
+       SELECT gen_random_uuid(), erasure_id, 'crm-writer', $1, 'lead', 'R-1' FROM late`,
+      [crm],
+    );
+    await db.close();
+    const page = await (await fetch(`${internal}/metrics`)).text();
+    expect(page).toMatch(/^leads_replay_batches_halted\{state="paused",reason="not_read"\} 1$/m);
+    expect(page).toMatch(new RegExp(`^leads_erasure_tasks_overdue\\{destination="${crm}"\\} 1$`, 'm'));
   });
 });

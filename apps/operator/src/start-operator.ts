@@ -16,13 +16,15 @@ import {
 import type { Area } from './area.js';
 import { openAreas } from './areas.js';
 import { auditRefusals } from './audit/audit-refusals.js';
-import { replayOwner } from './batches/replay-owner.js';
-import { publishDepth } from './dead-letters/count-letters.js';
+import { halted } from './batches/count-halted.js';
+import { depth } from './dead-letters/count-letters.js';
 import { DeadLetterInbox } from './dead-letters/dead-letter-inbox.js';
-import { DeliveryCheck } from './dead-letters/delivery-check.js';
-import { LetterFollower, type LetterSource } from './dead-letters/follow-letters.js';
+import { DeliveryCheck, type DeliveryCheckOptions } from './dead-letters/delivery-check.js';
+import { LetterFollower } from './dead-letters/follow-letters.js';
 import { deadLetterSources } from './dead-letters/sources.js';
 import type { operatorEnv } from './env.js';
+import { overdueTasks } from './erasures/count-overdue.js';
+import { type Figures, publish } from './figures.js';
 import { Follower } from './follower.js';
 import type { Identify } from './http/asked-by.js';
 import { createApp } from './http/create-app.js';
@@ -41,8 +43,11 @@ const owning = ['crm-writer', 'notifier'] as const;
 const ownerTimeoutMs = 5_000;
 const group = groups.operatorDlq;
 
-/** Starts operator: storage, relay, internal API, REST door, the consumer of every dead-letter topic, the follower. */
-export async function startOperator(context: Context): Promise<Stoppable[]> {
+/**
+ * Starts operator: storage, relay, internal API, REST door, the consumer of every dead-letter topic, the follower.
+ * @param patience with dead letters that are under way; default: the usual.
+ */
+export async function startOperator(context: Context, patience: Pick<DeliveryCheckOptions, 'lateAfterMs'> = {}): Promise<Stoppable[]> {
   const { env, site, logger } = context;
   const privateKey = loadPermitPrivateKey(env.LD_SECRETS_DIR);
   const identify = whoAsks(context);
@@ -83,15 +88,15 @@ export async function startOperator(context: Context): Promise<Stoppable[]> {
     logger,
   });
   for (const area of areas) area.serve?.(server);
-  const stopCounting = onScrape(publishDepth(db, logger));
-  const follower = createFollower(context, { storage, owners, areas, intake: clients.get('intake') });
+  const stopCounting = [depth, halted, overdueTasks].map((figures: Figures<never>) => onScrape(publish(figures, db, logger)));
+  const follower = createFollower(context, { storage, owners, areas, intake: clients.get('intake'), patience });
   await startAll({ relay, follower, app, door, areas }, context);
   return [
     { name: 'database', stop: () => db.close() },
     { name: 'kafka', stop: () => kafka.close() },
     { name: 'relay', stop: () => relay.stop() },
     { name: 'internal', stop: () => server.stop() },
-    { name: 'depth', stop: () => void stopCounting() },
+    { name: 'depth', stop: () => stopCounting.forEach((stop) => void stop()) },
     { name: 'internal clients', stop: async () => void (await Promise.all([...clients.values()].map((client) => client.close()))) },
     { name: 'follower', stop: () => follower.stop() },
     ...areas.map(({ stop }, index) => ({ name: `area ${index}`, stop: () => stop?.() })),
@@ -167,14 +172,15 @@ interface Followed {
   owners: ReadonlyMap<string, OwnerApi>;
   areas: readonly Area[];
   intake: InternalClient | undefined;
+  patience: Pick<DeliveryCheckOptions, 'lateAfterMs'>;
 }
 
-function createFollower({ env, site, logger }: Context, { storage, owners, areas, intake }: Followed): Follower {
+function createFollower({ env, site, logger }: Context, { storage, owners, areas, intake, patience }: Followed): Follower {
   const { db } = storage;
-  const check = new DeliveryCheck({ ...storage, site, owners, logger });
   // Intake has what never came to an owner.
-  const intakes = intake === undefined ? [] : [['intake', { states: replayOwner(intake).facts }] as const];
-  const letters = new LetterFollower({ db, owners: new Map<string, LetterSource>([...owners, ...intakes]), logger });
+  const all = new Map([...owners, ...(intake === undefined ? [] : [['intake', ownerApi(intake)] as const])]);
+  const check = new DeliveryCheck({ ...storage, ...patience, site, owners: all, logger });
+  const letters = new LetterFollower({ db, owners: all, logger });
   return new Follower({
     everyMs: env.FOLLOW_MS,
     logger,

@@ -22,6 +22,11 @@ export class PretendIntake {
       });
     route('/internal/v1/leads:find', (body) => ({ items: this.find(body) }));
     route('/internal/v1/leads:course', ({ event_id }) => ({ course: this.courses.get(String(event_id)) ?? null }));
+    route('/internal/v1/erasures:find', (body) => ({
+      leads: this.find({ ...body, kind: 'event_ids', values: [body.value] }),
+      keys: [],
+      more: false,
+    }));
     route('/internal/v1/vault:mask', () => ({
       status: 200,
       revision: 1,

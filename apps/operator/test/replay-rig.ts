@@ -42,6 +42,7 @@ interface Pretended {
   raised: boolean;
   records: string[];
   applied: number;
+  durationMs?: number;
 }
 
 /** What an applied item comes to, by its event id. */
@@ -50,6 +51,8 @@ export type Behaviour = (eventId: string) => {
   class?: string;
   code?: string;
   records?: number;
+  /** Of its call. */
+  durationMs?: number;
 };
 
 export interface OutboxRecord {
@@ -99,7 +102,7 @@ export class PretendReplays implements ReplayOwner {
       const one = this.deliveries.get(`${event_id} ${destination}`);
       const said = { item_id, applied: one?.item === item_id, closed: one?.closed.has(item_id) ?? false, raised: one?.raised ?? false };
       const refs: Record<string, string> = one?.records[0] === undefined ? {} : { lead: one.records[0] };
-      return { ...said, state: one?.facts.state, class: one?.facts.class, code: one?.facts.code, refs };
+      return { ...said, state: one?.facts.state, class: one?.facts.class, code: one?.facts.code, duration_ms: one?.durationMs, refs };
     });
   }
 
@@ -158,6 +161,7 @@ export class PretendReplays implements ReplayOwner {
     one.item = itemId;
     one.applied += 1;
     one.raised = came.state === 'uncertain';
+    one.durationMs = came.durationMs;
     if (came.state === 'delivered') for (let made = 0; made < (came.records ?? 1); made += 1) one.records.push(`L-${randomUUID()}`);
     one.facts = { ...one.facts, state: came.state, class: came.class, code: came.code, deadline_at: deadlineAt.toISOString() };
   }

@@ -1,16 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '#runtime';
 
+interface PeriodicOptions {
+  what: string;
+  /** Between the end of one and the begin of the next. */
+  everyMs: number;
+  /** The same until it has worked once; default `everyMs`. */
+  firstMs?: number;
+  run: (signal: AbortSignal) => Promise<unknown>;
+  logger: Logger;
+}
+
 /** Does a thing again and again, never twice at once. A failure is logged once, until it works again. */
 export class Periodic {
   private readonly stopping = new AbortController();
   private done: Promise<void> | undefined;
   private isFailing = false;
+  private hasWorked = false;
 
-  /** @param options.everyMs between the end of one and the begin of the next; the first begins after that time */
-  constructor(
-    private readonly options: { what: string; everyMs: number; run: (signal: AbortSignal) => Promise<unknown>; logger: Logger },
-  ) {}
+  constructor(private readonly options: PeriodicOptions) {}
 
   start(): void {
     this.done ??= this.loop();
@@ -24,7 +32,8 @@ export class Periodic {
 
   private async loop(): Promise<void> {
     const { signal } = this.stopping;
-    const wait = () => delay(this.options.everyMs, undefined, { signal, ref: false }).catch(() => undefined);
+    const { everyMs, firstMs = everyMs } = this.options;
+    const wait = () => delay(this.hasWorked ? everyMs : firstMs, undefined, { signal, ref: false }).catch(() => undefined);
     for (await wait(); !signal.aborted; await wait()) await this.once(signal);
   }
 
@@ -32,6 +41,7 @@ export class Periodic {
     const { what, run, logger } = this.options;
     try {
       await run(signal);
+      this.hasWorked = true;
       if (this.isFailing) logger.info({ component: what }, 'It works again');
       this.isFailing = false;
     } catch (err) {

@@ -25,6 +25,9 @@ import { publishOpen } from './publish-open.js';
 import { Runner } from './runs/runner.js';
 import { openStorage } from './storage.js';
 
+/** Until services that start beside it can be asked. */
+const firstBalanceMs = 5_000;
+
 /**
  * Starts reconciler: comparisons with destinations, the balance, the check of dead ends, and the exporter of consumer-group lag behind its
  * metrics page. It has no doors of its own, so Nest has nothing to do here.
@@ -47,12 +50,16 @@ export async function startReconciler(context: ServiceContext<typeof reconcilerE
   const tools = { db, site, codec, sources, connectors, traffic, hmacs: keyed, logger, leaseMs: env.RECONCILE_LEASE_MS };
   const runner = new Runner({ tools, pollMs: env.RECONCILE_POLL_MS });
   const balance = new BalanceKeeper({ db, sources: balanceSources({ intake: clients.intake, owner: clients['crm-writer'] }), logger });
-  const owners = new Map([
-    ['crm-writer', clients['crm-writer']],
-    ['notifier', clients.notifier],
-  ]);
+  // Intake has what never came to an owner.
+  const owners = new Map((['crm-writer', 'notifier', 'intake'] as const).map((name) => [name, clients[name]]));
   const periodic = [
-    new Periodic({ what: 'balance', everyMs: env.BALANCE_MS, run: () => balance.take(), logger }),
+    new Periodic({
+      what: 'balance',
+      everyMs: env.BALANCE_MS,
+      firstMs: Math.min(firstBalanceMs, env.BALANCE_MS),
+      run: () => balance.take(),
+      logger,
+    }),
     new Periodic({
       what: 'dead ends',
       everyMs: env.DEAD_ENDS_MS,

@@ -24,9 +24,15 @@ export const finding = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('absent') }),
 ]);
 
+export const holdSeen = z.iso
+  .datetime()
+  .nullable()
+  .optional()
+  .describe('When the hold began that you have seen, null where you saw none; refused where it is another by now. Absent: not looked at.');
+
 export const commandRequest = z.discriminatedUnion('command', [
-  z.object({ command: z.literal('hold'), destination: delivery.destination, by, reason }),
-  z.object({ command: z.literal('release'), destination: delivery.destination, by, reason: reason.optional() }),
+  z.object({ command: z.literal('hold'), destination: delivery.destination, by, reason, since: holdSeen }),
+  z.object({ command: z.literal('release'), destination: delivery.destination, by, reason: reason.optional(), since: holdSeen }),
   z.object({
     command: z.literal('discard'),
     ...delivery,
@@ -44,7 +50,10 @@ export type CommandRequest = z.infer<typeof commandRequest>;
 export interface CommandAnswer {
   applied: boolean;
   /** Why not. */
-  reason?: 'unknown_destination' | 'unknown_delivery' | 'not_in_this_state' | 'no_lookup';
+  reason?: 'unknown_destination' | 'unknown_delivery' | 'not_in_this_state' | 'no_lookup' | 'too_early' | 'changed_meanwhile';
+  /** With `too_early`: from when on it counts that nothing was found (ISO 8601, the database's clock), and until then, in milliseconds. */
+  absence_counts_from?: string;
+  wait_ms?: number;
   /** Of the delivery afterwards. */
   state?: DeliveryState;
 }

@@ -3,8 +3,8 @@
  *
  * - `delivery` is the inbox and the unit of lease, wake-up and replay. The lease is (attempt_id, lease_until); whoever's attempt id stands
  *   here may record. A `pending` row with next_attempt_at ahead is reserved by a process that keeps it in memory while it is paused.
- * - `operation` hangs under it by `operation_keys`, in declared order. `sending_at` stands where a request without native idempotency may
- *   have left.
+ * - `operation` hangs under it by `operation_keys`, in declared order. `sending_at` stands where a request may have left whose
+ *   end nobody knows; younger than `updated_at` it is the mark of the claim that holds the row.
  * - `attempt` is only ever appended to. `late`: the answer came after the lease was lost.
  *
  * No foreign keys: each costs a lookup per row, and the rows are written together by one statement. Operation keys compare by bytes.

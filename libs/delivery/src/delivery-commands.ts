@@ -1,15 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import type { OperationState } from '#contracts';
 import type { Database, Logger, Tx } from '#runtime';
 import type { CommandAnswer, CommandRequest } from './command-request.js';
 import { holdDestination, releaseDestination } from './destination/index.js';
+import { type Evidence, noteOf, weighEvidence } from './evidence.js';
 import { dueNow } from './sql/due-now.js';
-import { settle } from './sql/settle.js';
+import { appendNotes, settle } from './sql/settle.js';
 import { lockStored } from './sql/stored.js';
-import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
+import { afterChange, outboxOf, type StoredChange } from './stored-change.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import type { SweptTarget } from './swept-target.js';
-import { absentChange, afterEvidence, foundChange } from './verifier-changes.js';
 
 export interface CommandRouteOptions {
   db: Database;
@@ -43,11 +41,13 @@ export function commandRoute(options: CommandRouteOptions): (body: CommandReques
 
 /** Holds go by a destination's name or a channel's; under any other nobody would ever look for one. */
 async function changeDestination({ db, target }: CommandRouteOptions, body: DestinationCommand): Promise<CommandAnswer> {
-  const { destination, by } = body;
+  const { destination, by, since } = body;
   if (target(destination)?.name !== destination) return { applied: false, reason: 'unknown_destination' };
-  if (body.command === 'hold') await holdDestination(db, { destination, by, reason: body.reason });
-  else await releaseDestination(db, { destination, by });
-  return { applied: true };
+  const done =
+    body.command === 'hold'
+      ? await holdDestination(db, { destination, by, reason: body.reason, since })
+      : await releaseDestination(db, { destination, by, since });
+  return done ? { applied: true } : { applied: false, reason: 'changed_meanwhile' };
 }
 
 async function changeDelivery(options: CommandRouteOptions, body: DeliveryCommand): Promise<CommandAnswer> {
@@ -86,14 +86,39 @@ async function decideAndWrite(
 ): Promise<Decided> {
   const stored = await lockStored(tx, { eventId: body.event_id, destination: body.destination });
   if (stored === undefined) return { answer: { applied: false, reason: 'unknown_delivery' } };
-  const change = body.command === 'discard' ? discard(stored, body) : await evidence(stored, body, target);
+  const change = body.command === 'discard' ? discard(stored, body) : await weigh(tx, { stored, body, target });
   if (change === undefined) return { answer: { applied: false, reason: 'not_in_this_state', state: stored.state } };
+  if ('applied' in change) return { answer: change };
   await settle(tx, [change], await outboxOf(change, target, logger));
   return { change, answer: { applied: true, state: change.state } };
 }
 
-/** What was decided stands in the log of attempts; who decided it is the operator's audit. */
-const noteOf = (outcome: string, number: number): AttemptNote => ({ attemptId: randomUUID(), number, startedAgoMs: 0, outcome });
+interface ToWeigh {
+  stored: StoredDelivery;
+  body: Evidence;
+  target: SweptTarget;
+}
+
+/** The change that a person's finding makes, or the answer why it makes none. */
+async function weigh(tx: Tx, { stored, body, target }: ToWeigh): Promise<StoredChange | CommandAnswer | undefined> {
+  const weighed = weighEvidence(stored, body, { target, attemptsAllowed: await target.attempts(stored) });
+  switch (weighed.kind) {
+    case 'change':
+      return weighed.change;
+    case 'under_way':
+      await appendNotes(tx, [{ ...weighed.note, late: true }]);
+      return undefined;
+    case 'too_early':
+      return tooEarly(stored, weighed.countsFromMs);
+    case 'unfit':
+      return undefined;
+  }
+}
+
+function tooEarly({ state, resolvedAt }: StoredDelivery, countsFromMs: number): CommandAnswer {
+  const absence_counts_from = new Date(countsFromMs).toISOString();
+  return { applied: false, reason: 'too_early', state, absence_counts_from, wait_ms: Math.ceil(countsFromMs - resolvedAt.getTime()) };
+}
 
 /** Undefined while a call is under way, and where nothing is left to discard. What may have happened needs evidence first. */
 function discard(stored: StoredDelivery, { evidence: proof }: Extract<CommandRequest, { command: 'discard' }>): StoredChange | undefined {
@@ -107,19 +132,4 @@ function discard(stored: StoredDelivery, { evidence: proof }: Extract<CommandReq
     return { operation, state: 'discarded' as const, class: failed, code, note };
   });
   return { stored, state: 'discarded', class: stored.class, code: stored.code, operations };
-}
-
-/** Undefined unless the operation is uncertain; what is dead or expired may still be shown to have happened. */
-async function evidence(
-  stored: StoredDelivery,
-  { operation_key: key, finding }: Extract<CommandRequest, { command: 'evidence' }>,
-  target: SweptTarget,
-): Promise<StoredChange | undefined> {
-  const operation = stored.operations.find(({ operationKey }) => operationKey === key);
-  if (operation === undefined || stored.state === 'in_flight') return undefined;
-  const provable: readonly OperationState[] = finding.kind === 'found' ? ['uncertain', 'dead', 'expired'] : ['uncertain'];
-  if (!provable.includes(operation.state)) return undefined;
-  const note = { ...noteOf(`evidence_${finding.kind}`, operation.attempts), ref: finding.kind === 'found' ? finding.ref : undefined };
-  const answered = { stored, operation, note, attemptsAllowed: await target.attempts(stored) };
-  return finding.kind === 'found' ? foundChange(answered, finding.ref) : absentChange(answered, afterEvidence(answered));
 }

@@ -280,11 +280,12 @@ describe('what a service tells others of its deliveries', () => {
       const found = await insert({ state: 'uncertain' });
       expect(await say(found, { kind: 'found', ref: 'R-1' })).toEqual({ applied: true, state: 'delivered' });
       expect(await rowOf(rig.db, found)).toMatchObject({ operations: [{ state: 'succeeded', ref: 'R-1' }] });
-      const absent = await insert({ state: 'uncertain', operations: [{ kind: 'lead', state: 'uncertain', attempts: 1 }] });
+      const overdue = (attempts: number) => [{ kind: 'lead', state: 'uncertain' as const, attempts, sendingAgoMs: 6_000 }];
+      const absent = await insert({ state: 'uncertain', operations: overdue(1) });
       expect(await say(absent, { kind: 'absent' })).toEqual({ applied: true, state: 'waiting' });
-      const spent = await insert({ state: 'uncertain', operations: [{ kind: 'lead', state: 'uncertain', attempts: 4 }] });
+      const spent = await insert({ state: 'uncertain', operations: overdue(4) });
       expect(await say(spent, { kind: 'absent' })).toEqual({ applied: true, state: 'dead' });
-      const late = await insert({ state: 'uncertain', deadlineInMs: -1 });
+      const late = await insert({ state: 'uncertain', deadlineInMs: -1, operations: overdue(1) });
       expect(await say(late, { kind: 'absent' })).toEqual({ applied: true, state: 'expired' });
       expect(await say(late, { kind: 'found', ref: 'R-2' })).toEqual({ applied: true, state: 'delivered' });
       expect(await say(found, { kind: 'absent' })).toMatchObject({ applied: false, state: 'delivered' });
@@ -298,6 +299,36 @@ describe('what a service tells others of its deliveries', () => {
         'resolved',
       ]);
       expect([...new Set(await outcomesOf(rig.db))].sort()).toEqual(['evidence_absent', 'evidence_found']);
+    });
+
+    it('takes nobody’s word that it is not there while the call may still take effect, and says when', async () => {
+      const sent = [{ kind: 'lead', state: 'uncertain' as const, attempts: 1, sendingAgoMs: 2_000 }];
+      const id = await insert({ state: 'uncertain', operations: sent });
+      const body = { command: 'evidence', event_id: id, destination: 'rig', operation_key: operationKey(id, 'rig', 'lead') };
+      const answer = await command({ ...body, finding: { kind: 'absent' } });
+      expect(answer).toMatchObject({ applied: false, reason: 'too_early', state: 'uncertain', absence_counts_from: expect.any(String) });
+      expect(answer.wait_ms).toBeLessThanOrEqual(3_000);
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'uncertain', operations: [{ state: 'uncertain' }] });
+      expect(await outboxRows(rig.db)).toEqual([]);
+      await rig.advance(3_000);
+      expect(await command({ ...body, finding: { kind: 'absent' } })).toEqual({ applied: true, state: 'waiting' });
+    });
+
+    it.each(['waiting', 'pending', 'held'] as const)('lets who found it stop what another’s word has made %s', async (state) => {
+      const id = await insert({ state, dueInMs: 0, operations: [{ kind: 'lead', state, attempts: 1 }] });
+      const body = { command: 'evidence', event_id: id, destination: 'rig', operation_key: operationKey(id, 'rig', 'lead') };
+      expect(await command({ ...body, finding: { kind: 'found', ref: 'R-1' } })).toEqual({ applied: true, state: 'delivered' });
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'delivered', due_ms: null, operations: [{ state: 'succeeded', ref: 'R-1' }] });
+      expect(await topicsOf(rig.db)).toEqual(['resolved']);
+    });
+
+    it('notes what was found while another call is made, and leaves that call alone', async () => {
+      const operations = [{ kind: 'lead', state: 'in_flight' as const, attempts: 1 }];
+      const id = await insert({ state: 'in_flight', leaseInMs: 30_000, operations });
+      const body = { command: 'evidence', event_id: id, destination: 'rig', operation_key: operationKey(id, 'rig', 'lead') };
+      expect(await command({ ...body, finding: { kind: 'found', ref: 'R-1' } })).toMatchObject({ applied: false, state: 'in_flight' });
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'in_flight', operations: [{ state: 'in_flight', ref: null }] });
+      expect(await outcomesOf(rig.db)).toEqual(['evidence_found']);
     });
 
     it('holds and releases a destination: what waits for it is held, and goes on', async () => {

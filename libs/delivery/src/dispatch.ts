@@ -35,7 +35,7 @@ export class Dispatch<E> {
   readonly #ahead = new Set<Work<E>>();
   #active = 0;
   #probing = false;
-  #paused = false;
+  #paused: 'destination' | 'state' | undefined;
 
   constructor(options: DispatchOptions<E>) {
     const { concurrency, destination } = options;
@@ -111,12 +111,14 @@ export class Dispatch<E> {
    * has nothing in hand cannot probe.
    */
   #steer(): void {
-    const { mode } = this.#options.destination;
-    const paused = mode === 'blocked';
+    const { mode, reason } = this.#options.destination;
+    // Blocked for no reason: how it stands could not be read. That is a fault of ours, and who watches the group is to see one.
+    const paused = mode !== 'blocked' ? undefined : reason === undefined ? 'state' : 'destination';
     if (paused !== this.#paused) {
+      const before = this.#paused;
       this.#paused = paused;
-      if (paused) this.#options.control().pause('destination');
-      else this.#options.control().resume('destination');
+      if (paused !== undefined) this.#options.control().pause(paused);
+      if (before !== undefined) this.#options.control().resume(before);
     }
     if (mode === 'blocked' || mode === 'probing') this.#gate.close('destination');
     else this.#gate.open('destination');

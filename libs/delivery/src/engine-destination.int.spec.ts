@@ -33,6 +33,17 @@ describe('the delivery engine and the state of its destination', () => {
     expect(await world.attempts()).toHaveLength(40);
   }, 30_000);
 
+  it('of which nobody knows how it stands: the group is paused for that, as for a fault', async () => {
+    const control = openControl();
+    const { paused } = world.start({ control });
+    control.turn('blocked', 'unknown');
+    expect(paused).toEqual(new Set(['state']));
+    control.turn('blocked', 'hold');
+    expect(paused).toEqual(new Set(['destination']));
+    control.turn('flowing');
+    expect(paused.size).toBe(0);
+  });
+
   it('blocked from the start: nothing is claimed; probing: one delivery at a time, each another, records come in', async () => {
     const control = openControl();
     control.turn('blocked');

@@ -279,12 +279,34 @@ describe('a delivery that fails', () => {
       expect(await world.announced()).toEqual(['dead']);
     });
 
-    it('at its deadline where an earlier call may have happened', async () => {
+    it.each([
+      ['can be looked up', true],
+      ['cannot be looked up', false],
+    ])('at its deadline where an earlier call may have happened and %s', async (_name, lookup) => {
       always(timeout);
       const event = one(900);
-      world.start({ tiers: true, attempts: 100, lookup: true, backoff: { baseMs: 200, capMs: 200 } }).take([received(event)]);
+      world.start({ tiers: true, attempts: 100, lookup, backoff: { baseMs: 200, capMs: 200 } }).take([received(event)]);
       await until('it is uncertain', async () => (await world.stateOf(event)) === 'uncertain');
       expect(await world.outbox('dlq')).toHaveLength(0);
+      expect(await world.announced()).toEqual([]);
+    });
+
+    it('where a call is refused for good after one that may have happened, and can be looked up: the refusal is kept for then', async () => {
+      const gone: Outcome = { kind: 'permanent', class: 'permanent', code: 'http_404', status: 404 };
+      world.crm.behave = (_key, execute, count) => {
+        if (count > 1) return gone;
+        execute();
+        return timeout;
+      };
+      const [found, blind] = newEvents(2) as [RigEvent, RigEvent];
+      world.start({ tiers: true, lookup: true }).take([received(found)]);
+      await until('it is uncertain', async () => (await world.stateOf(found)) === 'uncertain');
+      expect(await rowOf(found)).toMatchObject({ class: null, code: 'http_404' });
+      expect(await world.operationsOf(found)).toMatchObject([{ state: 'uncertain', attempts: 2, class: 'permanent', code: 'http_404' }]);
+      expect(await world.outbox('dlq')).toHaveLength(0);
+      world.start({ tiers: true }).take([received(blind)]);
+      await until('it is dead', async () => (await world.stateOf(blind)) === 'dead');
+      expect(await world.announced()).toEqual(['dead']);
     });
 
     it('where a connector throws', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { VaultReadItem } from '#contracts';
 import { DatabaseUnavailable, StatementFailed } from '#runtime';
@@ -216,14 +217,25 @@ describe('the delivery engine while something is away', () => {
   });
 
   describe('one bad record among many', () => {
-    it('that the database cannot store goes to the dead-letter topic; its neighbours are delivered', async () => {
-      const events = newEvents(50);
-      const bad = events[17] as RigEvent;
-      bad.ref = 'L-\u0000';
+    it.each<[string, (event: RigEvent) => void]>([
+      ['holds a NUL', (event) => (event.ref = 'L-\u0000')],
+      ['is too large for an index', (event) => (event.kinds = [randomBytes(8_000).toString('base64')])],
+    ])('whose text %s goes to the dead-letter topic; the 255 beside it are delivered', async (_what, spoil) => {
+      const events = newEvents(256);
+      spoil(events[137] as RigEvent);
       const all = events.map((event) => received(event));
-      world.start().take(all);
+      const { take, db } = world.start({ concurrency: 256 });
+      let claims = 0;
+      db.intercept = (name, run) => {
+        if (name === 'delivery.claim') claims += 1;
+        return run();
+      };
+      take(all);
       await world.settled(all);
-      expect(await world.states()).toEqual({ delivered: 49 });
+      // All in one statement, which is halved down to the one row.
+      expect(claims).toBe(1 + 2 * Math.log2(256));
+      expect(await world.states()).toEqual({ delivered: 255 });
+      expect(await world.stateOf(events[137] as RigEvent)).toBeUndefined();
       const dead = await world.db.sql<{ headers: Record<string, string> }>(
         'rig.dead',
         `SELECT headers FROM outbox WHERE topic = 'dlq'`,

@@ -129,7 +129,7 @@ describe('the delivery engine on a real database', () => {
       first.take([received(event)]);
       await until('the first process is dead', () => first.db.dead);
       const woken = await world.sweptWakeUps(1);
-      expect(await world.operationsOf(event)).toMatchObject([{ state: 'pending', attempts: 1 }]);
+      expect(await world.operationsOf(event)).toMatchObject([{ state: 'pending', attempts: 0 }]);
       world.start().take(woken);
       await world.settled(woken);
       expect(await world.stateOf(event)).toBe('delivered');

@@ -26,9 +26,23 @@ export {
   type HourFigures,
   type OnCallTime,
   type Percentiles,
+  type ReadUnclaimed,
+  type Unclaimed,
+  type UnclaimedLeads,
+  type UnclaimedSum,
+  type UnclaimedUnknown,
+  unclaimedUnknowns,
 } from './call-times/index.js';
 export { type Claim, createClaim } from './claims.js';
-export { type CommandAnswer, type CommandRequest, commandRequest, deliveryName, finding, operationName } from './command-request.js';
+export {
+  type CommandAnswer,
+  type CommandRequest,
+  commandRequest,
+  deliveryName,
+  finding,
+  holdSeen,
+  operationName,
+} from './command-request.js';
 export {
   type ContactLock,
   type Contacts,
@@ -68,7 +82,7 @@ export {
   historyRequest,
   historyRoute,
 } from './history-route.js';
-export { changedByPerson, type LookupResult, type Outcome, type OutcomeKind } from './outcome.js';
+export { changedByPerson, type LookupResult, noReference, type Outcome, type OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
 export type { Permit, Repair } from './permits/permit.js';
 export { loadPermitPrivateKey, loadPermitPublicKeys, loadSigningKey, loadVerifyingKeys } from './permits/permit-keys.js';
@@ -94,6 +108,8 @@ export type { ReplayFacts, ReplayFactsAnswer, ReplayFactsOperation } from './rep
 export type { ReplayItemState, ReplayItemsAnswer } from './replays/replay-items-route.js';
 export { type ServeOptions, serveDeliveries } from './serve-deliveries.js';
 export { settleContactOf } from './settle-contact.js';
+export { settle } from './sql/settle.js';
+export { lockStored } from './sql/stored.js';
 export {
   type DeliveryStateItem,
   type OperationStateItem,
@@ -102,6 +118,7 @@ export {
   statesRequest,
   statesRoute,
 } from './states-route.js';
+export type { StoredChange } from './stored-change.js';
 export type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 export { Sweeper, type SweeperOptions } from './sweeper.js';
 export type { Standing } from './sweeper-holds.js';

@@ -24,6 +24,8 @@ export class LeaseKeeper {
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
+    // From 0 on, so that the first one counts as an increase.
+    metrics.leasesLost.inc({ destination: options.target }, 0);
     this.#timer = setInterval(() => {
       this.#renewing = this.#renewing.then(() => this.renewDue());
     }, options.leaseMs / 3);

@@ -1,5 +1,8 @@
 import type { FailureClass } from '#contracts';
 
+/** Code of a write that the destination said was done without naming the record, which something needs. It is looked up, and never done again. */
+export const noReference = 'no_reference';
+
 interface Answer {
   /** HTTP status of the answer, when there was one. */
   status?: number;
@@ -38,6 +41,8 @@ interface Transient extends Answer {
 interface Uncertain extends Answer {
   kind: 'uncertain';
   code: string;
+  /** It was answered, only not with the record's id, which has to be looked up: says nothing against the destination. */
+  answered?: true;
 }
 
 /** The destination refuses our credentials or our rights: of all leads, or of this one alone (its own check call tells). */

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { createLogger, type Database } from '#runtime';
+import { testSize } from '#testkit';
 import { newEvents, received } from '../../../test/support/delivery-rig.js';
 import {
   insertDelivery,
@@ -110,8 +111,11 @@ function nodes(plan: Plan): Plan[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 }
 
+const long = testSize() === 'long';
 /** Rows that ended long ago, as many as make a scan of the table dear. */
-const manyRows = 50_000;
+const manyRows = long ? 1_000_000 : 50_000;
+const fillLimitMs = long ? 900_000 : 60_000;
+const purgeLimitMs = long ? 1_800_000 : 60_000;
 
 describe('with many delivered leads', () => {
   let rig: SweepRig;
@@ -120,33 +124,25 @@ describe('with many delivered leads', () => {
   beforeAll(async () => {
     rig = await openSweepRig('growth');
     const id = `(lpad(to_hex((extract(epoch FROM clock_now()) * 1000)::bigint - n), 12, '0') || '7000' || lpad(to_hex(n), 16, '8'))::uuid`;
-    await rig.db.sql(
-      'rig.fill',
+    await rig.asOwner(
       `INSERT INTO delivery (event_id, destination, state, submitted_at, deadline_at, claimed_at, updated_at, test, lead_ref, operation_keys, event)
        SELECT ${id}, 'rig', CASE WHEN n % 25 = 0 THEN 'dead' ELSE 'delivered' END, clock_now(), clock_now(), clock_now(), clock_now(), false, 'L', ARRAY[n::text], '\\x00'
        FROM generate_series(1, ${manyRows}) AS n`,
-      [],
     );
-    await rig.db.sql(
-      'rig.fill_operations',
+    await rig.asOwner(
       `INSERT INTO operation (operation_key, event_id, destination, kind, state, updated_at)
        SELECT unnest(operation_keys), event_id, destination, 'lead', 'succeeded', updated_at FROM delivery`,
-      [],
     );
-    await rig.db.sql(
-      'rig.fill_attempts',
+    await rig.asOwner(
       `INSERT INTO attempt (operation_key, attempt_id, late, number, started_at, outcome)
        SELECT operation_key, gen_random_uuid(), false, 1, updated_at, 'succeeded' FROM operation`,
-      [],
     );
-    await rig.db.sql(
-      'rig.fill_people',
+    await rig.asOwner(
       `INSERT INTO contact_state (person_key, destination, owner_key, contact_ref, updated_at)
        SELECT md5(n::text), 'rig', CASE WHEN n % 10 = 0 THEN n::text END, n::text, clock_now() FROM generate_series(1, ${manyRows}) AS n`,
-      [],
     );
     for (const table of ['delivery', 'operation', 'attempt', 'contact_state']) await rig.analyze(table);
-  }, 60_000);
+  }, fillLimitMs);
   afterAll(() => rig.close());
 
   /** One row per destination, however many leads: to read it whole is right. */
@@ -221,11 +217,15 @@ describe('with many delivered leads', () => {
     expect(indexes(database.plans, 'verify.lease')).toContain('delivery_uncertain');
   });
 
-  it('finds old rows by their id: no batch reads more than itself', async () => {
-    const database = explaining();
-    await rig.advance(41 * day);
-    const purge = new Purge({ db: database.asDatabase(), logger: createLogger('rig', 'silent'), batch: 500, pauseMs: 0 });
-    expect(await purge.purge()).toBeGreaterThanOrEqual(manyRows);
-    expect(scanned(database.plans)).toEqual([]);
-  }, 60_000);
+  it(
+    'finds old rows by their id: no batch reads more than itself',
+    async () => {
+      const database = explaining();
+      await rig.advance(41 * day);
+      const purge = new Purge({ db: database.asDatabase(), logger: createLogger('rig', 'silent'), batch: 500, pauseMs: 0 });
+      expect(await purge.purge()).toBeGreaterThanOrEqual(manyRows);
+      expect(scanned(database.plans)).toEqual([]);
+    },
+    purgeLimitMs,
+  );
 });

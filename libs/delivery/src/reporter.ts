@@ -130,6 +130,8 @@ export class Reporter<E> {
       ...conclusion.operations.map(({ operation, call }) => operation.attempts + (call?.verdict.spends ? 1 : 0)),
     );
     metrics.attemptsPerLead.observe({ destination }, attempts);
+    // What a person had sent again was late before: it says nothing of how fast we are.
+    if (work.replayed) return;
     metrics.e2e.observe({ destination }, Math.max(databaseNowMs(work) - work.plan.submittedAt.getTime(), 0) / 1_000);
   }
 }

@@ -6,6 +6,7 @@ import type { DestinationControl } from './destination/control.js';
 import { changedByPerson, type Outcome } from './outcome.js';
 import type { Call, Rest } from './policy/conclude.js';
 import { decide, type Verdict } from './policy/decide.js';
+import { leaseExpired } from './policy/expire-lease.js';
 import type { Reporter } from './reporter.js';
 import { cleanOptional, cleanText } from './sql/clean-text.js';
 import type { Mark } from './sql/leases.js';
@@ -50,7 +51,7 @@ const longestQuotaWaitMs = 1_000;
 /**
  * Performs the open operations of one claimed delivery in their order, until one does not succeed. What cannot be repeated is marked before
  * and recorded after, so that a crash leaves at most the marked one in doubt. Of the rest the whole sequence is one claim and one record: a
- * crash repeats it with the same keys.
+ * crash repeats it with the same keys, and marked, so that a call that kills its process is found out.
  */
 export class Sender<E> {
   readonly #options: SenderOptions<E>;
@@ -103,7 +104,7 @@ export class Sender<E> {
     const { timeoutMs } = call;
     const outlivesCall = (): boolean => !work.lost && work.leaseUntil - performance.now() >= timeoutMs;
     if (!outlivesCall()) return false;
-    if (call.repeatable) return true;
+    if (call.repeatable && !(this.#options.target.nativeIdempotency && wasLost(operation))) return true;
     if (!(await this.#options.mark({ work, operationKey: operation.operationKey, timeoutMs }))) return false;
     crashPoint('marked');
     // The answer may have come so late that the claim it speaks of is another's by now.
@@ -180,7 +181,11 @@ export class Sender<E> {
  * Another call after one that failed. Not one after a call that spent no attempt (throttled, refused with everybody): the block, its probes
  * and the ramp keep those apart. Nor what a process that died may have sent: a crash must not make its leads wait for a budget.
  */
-const isRetry = ({ attempts, attemptsBefore, failedWith }: OperationWork): boolean => attempts > attemptsBefore && failedWith !== undefined;
+const isRetry = ({ attempts, attemptsBefore, failedWith }: OperationWork): boolean =>
+  attempts > attemptsBefore && failedWith !== undefined && failedWith !== leaseExpired;
+
+/** Its last claim ended with its process. Its calls are marked, so that another loss tells whether they had begun. */
+const wasLost = ({ failedWith }: OperationWork): boolean => failedWith === leaseExpired;
 
 /** Whatever text a provider put in is made fit for the table before it goes on. */
 function cleaned(outcome: Outcome): Outcome {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Database, InternalServer, Logger, Telemetry } from '#runtime';
-import { destinationFiguresRequest, destinationFiguresRoute } from './call-times/index.js';
+import { destinationFiguresRequest, destinationFiguresRoute, type ReadUnclaimed } from './call-times/index.js';
 import { commandRequest } from './command-request.js';
 import { commandRoute } from './delivery-commands.js';
 import { destinationsRequest, destinationsRoute } from './destination/index.js';
@@ -9,6 +9,7 @@ import { expireRequest, expireRoute } from './expire-route.js';
 import { findRequest, findRoute } from './find-route.js';
 import { historyRequest, historyRoute } from './history-route.js';
 import { figuresRequest, figuresRoute } from './queues/figures-route.js';
+import { uncertainGroupsRoute, uncertainRoute } from './queues/uncertain-route.js';
 import { waitingGroupsRoute, waitingRequest, waitingRoute } from './queues/waiting-route.js';
 import { windowRequest } from './reconcile/window-request.js';
 import { type WindowOptions, windowRoute } from './reconcile/window-route.js';
@@ -34,17 +35,20 @@ export interface ServeOptions {
   logger: Logger;
   /** Reads the events that deliveries came with. */
   decode: WindowOptions['decode'];
+  /** What lies on the topic and was not taken up; absent: a service whose topic never waits for one destination. */
+  unclaimed?: ReadUnclaimed;
 }
 
 /** Serves a service's deliveries to the others. `deliveries:state` may be served in a form of one's own by registering it afterwards. */
 export function serveDeliveries(server: InternalServer, options: ServeOptions): void {
-  const { db } = options;
+  const { db, unclaimed } = options;
   const readers = ['intake', 'reconciler', 'operator'];
   server.route('/internal/v1/deliveries:state', { callers: readers, body: statesRequest }, statesRoute(db));
   const window = { callers: ['reconciler'], body: windowRequest };
   server.route('/internal/v1/deliveries:window', window, windowRoute(options));
   server.route('/internal/v1/destinations:state', { callers: readers, body: destinationsRequest }, destinationsRoute(db));
-  const figures = destinationFiguresRoute({ db, nameOf: (destination) => options.target(destination)?.name ?? destination });
+  const nameOf = (destination: string): string => options.target(destination)?.name ?? destination;
+  const figures = destinationFiguresRoute({ db, nameOf, unclaimed });
   server.route('/internal/v1/destinations:figures', { callers: ['operator'], body: destinationFiguresRequest }, figures);
   server.route('/internal/v1/deliveries:history', { callers: ['operator'], body: historyRequest }, historyRoute(db));
   server.route('/internal/v1/deliveries:find', { callers: ['operator'], body: findRequest }, findRoute(db));
@@ -54,7 +58,9 @@ export function serveDeliveries(server: InternalServer, options: ServeOptions): 
   server.route('/internal/v1/records:read', { callers: ['operator'], body: recordsReadRequest }, recordsRoute(options));
   server.route('/internal/v1/deliveries:waiting', { callers: ['operator'], body: waitingRequest }, waitingRoute(db));
   server.route('/internal/v1/deliveries:waiting-groups', { callers: ['operator'], body: z.strictObject({}) }, waitingGroupsRoute(db));
-  server.route('/internal/v1/deliveries:figures', { callers: ['operator'], body: figuresRequest }, figuresRoute(db));
+  server.route('/internal/v1/deliveries:uncertain', { callers: ['operator'], body: waitingRequest }, uncertainRoute(db));
+  server.route('/internal/v1/deliveries:uncertain-groups', { callers: ['operator'], body: z.strictObject({}) }, uncertainGroupsRoute(db));
+  server.route('/internal/v1/deliveries:figures', { callers: ['operator'], body: figuresRequest }, figuresRoute(db, unclaimed));
   server.route('/internal/v1/leads:erase', { callers: ['operator'], body: eraseRequest }, eraseRoute(options));
   const items = { callers: ['operator'], body: replayItemsRequest };
   server.route('/internal/v1/replay-items:state', items, replayItemsRoute(db));

@@ -15,6 +15,8 @@ export interface StoredOperation {
   lookedUpAtMs?: number;
   /** When the last call began that may have been executed and whose end nobody knows; absent: there is none. */
   sendingAtMs?: number;
+  /** The claim that holds it now wrote that, before it made a call. Default: false. */
+  marked?: boolean;
   class?: FailureClass;
   code?: string;
 }
@@ -27,6 +29,8 @@ export interface StoredDelivery {
   class?: FailureClass;
   code?: string;
   generation: number;
+  /** Default: 1. */
+  claims?: number;
   leadRef: string;
   submittedAt: Date;
   deadlineAt: Date;

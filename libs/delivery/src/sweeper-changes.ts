@@ -1,52 +1,55 @@
 import type { FailureClass } from '#contracts';
-import { expireLease } from './policy/expire-lease.js';
+import { expireLease, leaseExpired } from './policy/expire-lease.js';
 import { absenceCountsFrom } from './policy/judge-lookup.js';
 import { passDeadline } from './policy/pass-deadline.js';
 import type { OperationChange, StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { SweptTarget } from './swept-target.js';
 
-type Lookups = Pick<SweptTarget, 'canLookUp' | 'timeoutMs' | 'verification'>;
+type Lookups = Pick<SweptTarget, 'timeoutMs' | 'verification'>;
 
 /** Until a lookup of a call that began then may count. Never negative. */
 function untilLookupMs(sentAtMs: number, nowMs: number, { timeoutMs, verification }: Lookups): number {
   return Math.max(absenceCountsFrom({ sentAtMs, timeoutMs, verification }) - nowMs, 0);
 }
 
-/** A claim whose holder is taken for dead: due again, uncertain, or dead where that was the last call allowed. */
-export function leaseChange(stored: StoredDelivery, target: SweptTarget, attemptsAllowed: number): StoredChange {
+/** A claim whose holder is taken for dead: due again, uncertain, or dead where that was the last call allowed. `attempts`: calls allowed. */
+export function leaseChange(stored: StoredDelivery, target: SweptTarget, more: { attempts: number; random: number }): StoredChange {
+  const { nativeIdempotency } = target;
   const nowMs = stored.resolvedAt.getTime();
   const leased = stored.operations.map((operation) => ({
     ...operation,
     operation,
-    marked: operation.sendingAtMs !== undefined,
+    marked: nativeIdempotency ? operation.marked === true : operation.sendingAtMs !== undefined,
+    lostBefore: operation.code === leaseExpired,
     attempts: operation.attempts - operation.attemptsBefore,
   }));
   const after = expireLease(leased, {
-    nativeIdempotency: target.nativeIdempotency,
+    nativeIdempotency,
     canLookUp: (kind) => target.canLookUp(kind),
-    attempts: attemptsAllowed,
     incomplete: stored.incomplete ?? false,
+    claims: stored.claims ?? 1,
+    ...more,
   });
   const operations = after.operations.flatMap((one, index): OperationChange[] => {
     const operation = stored.operations[index];
     if (operation?.state !== 'in_flight') return [];
     const failed: FailureClass | undefined = one.state === 'dead' ? 'attempts_exhausted' : undefined;
-    const change: OperationChange = { operation, state: one.state, class: failed, code: 'lease_expired', attempted: one.attempted };
+    const change: OperationChange = { operation, state: one.state, class: failed, code: leaseExpired, attempted: one.attempted };
     change.keepsSent = one.state !== 'dead';
-    // With native idempotency nothing was marked: the call began before the lease ran out.
-    if (one.attempted && one.state !== 'dead') change.sendingAtMs = target.nativeIdempotency ? nowMs : operation.sendingAtMs;
-    if (one.attempted && stored.attemptId !== undefined) change.note = seenNoEnd(stored.attemptId, operation);
+    // With native idempotency its mark, where there is one, may be of an earlier call: this one began before the lease ran out.
+    if (one.doubtful && one.state !== 'dead') change.sendingAtMs = nativeIdempotency ? nowMs : operation.sendingAtMs;
+    if (one.doubtful && stored.attemptId !== undefined) change.note = seenNoEnd(stored.attemptId, operation);
     return [change];
   });
-  const change: StoredChange = { stored, state: after.state, code: 'lease_expired', operations, wake: after.wake };
+  const change: StoredChange = { stored, state: after.state, code: leaseExpired, operations, wake: after.wake };
   const uncertain = operations.find(({ state }) => state === 'uncertain');
   const dead = operations.find(({ state }) => state === 'dead');
-  if (after.wake) change.dueInMs = 0;
+  if (after.wake) change.dueInMs = after.delayMs;
   else if (uncertain) change.dueInMs = untilLookupMs(uncertain.sendingAtMs ?? nowMs, nowMs, target);
   else if (dead) {
     change.class = 'attempts_exhausted';
-    change.deadLetter = { class: 'attempts_exhausted', code: 'lease_expired', operationKey: dead.operation.operationKey };
+    change.deadLetter = { class: 'attempts_exhausted', code: leaseExpired, operationKey: dead.operation.operationKey };
   }
   return change;
 }
@@ -55,16 +58,13 @@ const seenNoEnd = (attemptId: string, { attempts }: StoredOperation) => ({
   attemptId,
   number: attempts + 1,
   startedAgoMs: 0,
-  outcome: 'lease_expired',
+  outcome: leaseExpired,
 });
 
-/** A delivery that is not in flight and whose deadline has passed: expired with a dead letter, or looked up first. */
+/** A delivery that is not in flight and whose deadline has passed: expired with a dead letter, or `uncertain` first. */
 export function deadlineChange(stored: StoredDelivery, target: Lookups): StoredChange {
   const nowMs = stored.resolvedAt.getTime();
-  const after = passDeadline(stored.operations, {
-    canLookUp: (kind) => target.canLookUp(kind),
-    incomplete: stored.incomplete ?? false,
-  });
+  const after = passDeadline(stored.operations, { incomplete: stored.incomplete ?? false });
   const reason = { class: 'deadline_exceeded', code: 'deadline' } as const;
   if (after.state === 'uncertain') {
     const operations = after.changed.map(({ operation, state }) => ({

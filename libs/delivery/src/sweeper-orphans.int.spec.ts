@@ -66,7 +66,12 @@ describe('rows of a destination that is not configured any more', () => {
   });
 
   it('raises at their deadline those whose call may have been made, once', async () => {
-    const ids = [await gone({ state: 'in_flight', leaseInMs: -1, deadlineInMs: -1 }), await gone({ state: 'uncertain', deadlineInMs: -1 })];
+    const sent: RowOptions['operations'] = [{ kind: 'lead', state: 'waiting', sendingAgoMs: 60_000 }];
+    const ids = [
+      await gone({ state: 'in_flight', leaseInMs: -1, deadlineInMs: -1 }),
+      await gone({ state: 'uncertain', deadlineInMs: -1 }),
+      await gone({ state: 'waiting', dueInMs: 60_000, deadlineInMs: -1, operations: sent }),
+    ];
     const working = await gone({ state: 'in_flight', leaseInMs: 30_000, deadlineInMs: -1 });
     await bare().sweep();
     const { items } = await unresolvedRoute(rig.db)({ limit: 10 });

@@ -1,13 +1,13 @@
-import type { DeliveryState } from '#contracts';
+import { type DeliveryState, isFinal } from '#contracts';
 import { type Logger, metrics } from '#runtime';
 import type { StateCount } from './sql/sweep.js';
 import type { StoredChange } from './stored-change.js';
-import type { StoredDelivery } from './stored-delivery.js';
+import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import { deadlineChange } from './sweeper-changes.js';
 
 const open: readonly DeliveryState[] = ['in_flight', 'pending', 'waiting', 'held'];
 const sayAgainMs = 60_000;
-const noLookup = { canLookUp: () => false, timeoutMs: 0, verification: { maxExecutionMs: 0, searchLagMs: 0, horizonMs: 0 } };
+const noLookup = { timeoutMs: 0, verification: { maxExecutionMs: 0, searchLagMs: 0, horizonMs: 0 } };
 
 export interface OrphanOptions {
   isKnown(destination: string): boolean;
@@ -48,12 +48,12 @@ export class Orphans {
 }
 
 /**
- * What such a row becomes at its deadline: expired, or raised as uncertain where a call was under way. There is no dead-letter topic for it: the
+ * What such a row becomes at its deadline: expired, or raised as uncertain where a call was under way or may have been executed. There is no dead-letter topic for it: the
  * operator finds it when it asks what is unresolved.
  */
 export function orphanChange(stored: StoredDelivery): StoredChange {
   const code = 'unknown_destination';
-  const doubtful = stored.operations.filter(({ state }) => state === 'in_flight' || state === 'uncertain');
+  const doubtful = stored.operations.filter(isDoubtful);
   if (doubtful.length > 0) {
     const operations = doubtful.map((operation) => ({
       ...{ operation, state: 'uncertain' as const, class: operation.class },
@@ -64,3 +64,6 @@ export function orphanChange(stored: StoredDelivery): StoredChange {
   const { deadLetter, ...ended } = deadlineChange(stored, noLookup);
   return deadLetter === undefined ? ended : { ...ended, code };
 }
+
+const isDoubtful = ({ state, sendingAtMs }: StoredOperation): boolean =>
+  state === 'in_flight' || state === 'uncertain' || (!isFinal(state) && sendingAtMs !== undefined);

@@ -144,8 +144,34 @@ describe('the sweeper', () => {
       expect(await outcomesOf(rig.db)).toEqual(['lease_expired']);
     });
 
+    it('counts nothing for a repeatable call the first time, and keeps in mind that it may have been made', async () => {
+      const id = await insert({ state: 'in_flight', leaseInMs: -1, operations: [{ kind: 'lead', state: 'in_flight', attempts: 3 }] });
+      await sweep(sweptTarget({ nativeIdempotency: true }));
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'pending', operations: [{ state: 'pending', attempts: 3 }] });
+      expect(await topicsOf(rig.db)).toEqual(['wake']);
+      expect(await outcomesOf(rig.db)).toEqual(['lease_expired']);
+      expect(await rig.db.sql('rig.mark', 'SELECT sending_at IS NOT NULL AS sent FROM operation', [])).toEqual([{ sent: true }]);
+    });
+
+    it.each([
+      ['was not marked', {}],
+      ['was marked by an earlier claim only', { sendingAgoMs: 60_000 }],
+    ])('counts nothing for a repeatable call that was lost before and %s, and scatters it', async (_name, sent) => {
+      const lost = { kind: 'lead', state: 'in_flight', attempts: 3, code: 'lease_expired', ...sent } as const;
+      const ids = await Promise.all(Array.from({ length: 8 }, () => insert({ state: 'in_flight', leaseInMs: -1, operations: [lost] })));
+      await sweep(sweptTarget({ nativeIdempotency: true }));
+      const rows = await Promise.all(ids.map((id) => rowOf(rig.db, id)));
+      for (const row of rows) {
+        expect(row).toMatchObject({ state: 'pending', operations: [{ state: 'pending', attempts: 3 }] });
+        expect(row.due_ms).toBeLessThanOrEqual(5_000);
+      }
+      expect(new Set(rows.map(({ due_ms }) => Math.round(due_ms ?? 0))).size).toBeGreaterThan(1);
+      expect(await outcomesOf(rig.db)).toEqual([]);
+    });
+
     it('ends a repeatable call after its last attempt: dead, or uncertain where it can be looked up', async () => {
-      const last: RowOptions = { state: 'in_flight', leaseInMs: -1, operations: [{ kind: 'lead', state: 'in_flight', attempts: 3 }] };
+      const sent = { kind: 'lead', state: 'in_flight', attempts: 3, code: 'lease_expired', sendingAgoMs: 1_000, marked: true } as const;
+      const last: RowOptions = { state: 'in_flight', leaseInMs: -1, operations: [sent] };
       const id = await insert(last);
       await sweep(sweptTarget({ nativeIdempotency: true }));
       expect(await rowOf(rig.db, id)).toMatchObject({
@@ -242,9 +268,9 @@ describe('the sweeper', () => {
       expect(await outboxRows(rig.db)).toHaveLength(0);
     });
 
-    it('has a call looked up first that may have been executed', async () => {
+    it.each([true, false])('expires nothing that may have been executed, where it can be looked up: %s', async (lookup) => {
       const id = await insert({ deadlineInMs: -1, dueInMs: 1_000, operations: [{ kind: 'lead', state: 'waiting', sendingAgoMs: 60_000 }] });
-      await sweep(sweptTarget({ nativeIdempotency: true, canLookUp: () => true }));
+      await sweep(sweptTarget({ nativeIdempotency: true, canLookUp: () => lookup }));
       expect(await rowOf(rig.db, id)).toMatchObject({ state: 'uncertain', code: 'deadline', operations: [{ state: 'uncertain' }] });
       expect(await outboxRows(rig.db)).toHaveLength(0);
     });

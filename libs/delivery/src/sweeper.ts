@@ -32,7 +32,7 @@ export interface SweeperOptions {
   /** What the destinations are up to; default: what their rows say. */
   standing?(tx: Tx): Promise<Standing>;
   /** A holder died: what its delivery became, e.g. `uncertain`. Told once that is committed. */
-  onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
+  onLeaseExpired?(expired: { destination: string; state: DeliveryState; test: boolean }): void;
   /** A delivery was changed without a claim. Told once that is committed. */
   onChange?(after: StoredDelivery): void;
   relayWake: () => void;
@@ -95,7 +95,7 @@ export class Sweeper {
   async sweep(): Promise<boolean> {
     const swept = await this.#options.db.transaction(async (tx): Promise<Swept> => {
       if (await becomeSweeper(tx)) return this.#sweep(tx);
-      metrics.deliveries.reset();
+      forgetCounts();
       this.#orphans.forget();
       return { changes: [], late: 0, held: 0, more: false };
     });
@@ -116,7 +116,7 @@ export class Sweeper {
     const gone = await this.#endOrphans(tx, lost);
     const leases = await expiredLeases(tx, orphans);
     const ended = await this.#change(tx, leases, async (stored, target) =>
-      leaseChange(stored, target, await this.#attempts(stored, target)),
+      leaseChange(stored, target, { attempts: await this.#attempts(stored, target), random: Math.random() }),
     );
     const deadlines = await pastDeadline(tx, orphans);
     const expired = await this.#change(tx, deadlines, deadlineChange);
@@ -135,9 +135,12 @@ export class Sweeper {
 
   /** The one that sweeps counts for all. */
   #count(counts: readonly StateCount[]): void {
-    metrics.deliveries.reset();
-    for (const { destination, state, count } of counts) {
-      metrics.deliveries.inc({ destination: this.#options.target(destination)?.name ?? 'unknown', state }, count);
+    forgetCounts();
+    const nameOf = (destination: string): string => this.#options.target(destination)?.name ?? 'unknown';
+    for (const { destination, state, count } of counts) metrics.deliveries.inc({ destination: nameOf(destination), state }, count);
+    // Of several under one name the oldest, which is set last. A source's clock may be ahead of ours.
+    for (const { destination, state, oldest_s } of counts.toSorted((a, b) => (a.oldest_s ?? 0) - (b.oldest_s ?? 0))) {
+      if (oldest_s !== null) metrics.deliveryOldestAge.set({ destination: nameOf(destination), state }, Math.max(oldest_s, 0));
     }
   }
 
@@ -208,10 +211,16 @@ export class Sweeper {
       const fields = { event_id: stored.eventId, destination: stored.destination, decision: state, reason };
       if (reason === 'lease_expired') logger.warn({ ...fields, attempt_id: stored.attemptId }, 'lease ran out');
       else if (reason === 'deadline') logger.warn({ ...fields, deadline_at: stored.deadlineAt }, 'deadline passed');
-      if (reason === 'lease_expired') onLeaseExpired?.({ destination: stored.destination, state });
+      if (reason === 'lease_expired') onLeaseExpired?.({ destination: stored.destination, state, test: stored.test });
       onChange?.(afterChange(change));
     }
     if (late > 0) metrics.sweeperWakeups.inc({ reason: 'overdue' }, late);
     if (held > 0) logger.info({ count: held, state: 'held' }, 'deliveries held');
   }
+}
+
+/** Another process counts, or this one counts anew. */
+function forgetCounts(): void {
+  metrics.deliveries.reset();
+  metrics.deliveryOldestAge.reset();
 }

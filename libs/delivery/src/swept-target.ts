@@ -38,4 +38,6 @@ export interface VerifiedTarget extends SweptTarget {
   read?(query: { kind: string; refs: readonly string[]; timeoutMs: number; trace?: TraceContext }): Promise<RecordsRead>;
   /** Limit of one lookup in milliseconds; default `timeoutMs`. */
   lookupTimeoutMs?: number;
+  /** Lookups of this process at once; default 4. */
+  lookupsAtOnce?: number;
 }

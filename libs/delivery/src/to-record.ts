@@ -29,10 +29,11 @@ export function toRecord<E>(work: Work<E>, conclusion: Conclusion, context: Reco
     traceparent: work.span?.context.traceparent,
     operations: conclusion.operations.map((operation) => toOperationRecord(work, operation)),
     outbox: [
-      ...announcement(work, conclusion, context.target),
+      ...announcement(work, conclusion, { target: context.target }),
       ...deadLetter(work, conclusion, context.dlqTopic),
       ...wakeUp(work, conclusion, { dueMs, wakeTopic: context.wakeTopic }),
     ],
+    announcedAt: (as) => announcement(work, conclusion, { target: context.target, as }),
   };
 }
 
@@ -100,19 +101,25 @@ function toCallRecord({ outcome, verdict, ...call }: Call): CallRecord {
 const refOf = (outcome: Outcome | undefined): string | undefined =>
   outcome?.kind === 'succeeded' || outcome?.kind === 'duplicate' ? outcome.ref : undefined;
 
-function announcement<E>(work: Work<E>, conclusion: Conclusion, target: Target<E>): OutboxRow[] {
+interface Announcing<E> {
+  target: Target<E>;
+  /** Default: now, in the generation that was claimed. */
+  as?: { resolvedAt: Date; generation: number };
+}
+
+function announcement<E>(work: Work<E>, conclusion: Conclusion, { target, as }: Announcing<E>): OutboxRow[] {
   const { state } = conclusion;
   const final = state === 'delivered' || (state !== 'accepted' && isFinal(state));
   if (!final || work.span === undefined) return [];
   return target.resolved({
     event: work.event,
     plan: work.plan,
-    generation: work.generation,
+    generation: as?.generation ?? work.generation,
     state,
     class: conclusion.class,
     code: conclusion.code,
     operations: reports(work, conclusion),
-    resolvedAt: new Date(Math.round(databaseNowMs(work))),
+    resolvedAt: as?.resolvedAt ?? new Date(Math.round(databaseNowMs(work))),
     trace: work.span.context,
     record: work.received.receipt.record,
   });

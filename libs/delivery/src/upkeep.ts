@@ -14,9 +14,11 @@ export interface UpkeepOptions {
   target(destination: string): SweptTarget | undefined;
   /** Of the destinations that this process serves. */
   verified(destination: string): VerifiedTarget | undefined;
+  /** Their names, where they are few: lookups of one hold up none of another. */
+  served?: readonly string[];
   /** What is announced of the end of a row whose destination is not configured any more. */
   orphaned?(after: StoredDelivery): OutboxRow[] | Promise<OutboxRow[]>;
-  onLeaseExpired?(expired: { destination: string; state: DeliveryState }): void;
+  onLeaseExpired?(expired: { destination: string; state: DeliveryState; test: boolean }): void;
   /** A delivery was changed without a claim. Told once that is committed. */
   onChange?(after: StoredDelivery): void;
   /** Of the calls that this process makes. */

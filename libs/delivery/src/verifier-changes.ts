@@ -1,5 +1,5 @@
 import { type DeliveryState, deliveryState, type FailureClass, isFinal } from '#contracts';
-import type { LookupResult } from './outcome.js';
+import { type LookupResult, noReference } from './outcome.js';
 import { afterAbsence, judgeLookup, type LookupVerdict } from './policy/judge-lookup.js';
 import { worstOf } from './policy/worst-of.js';
 import type { AttemptNote, OperationChange, StoredChange } from './stored-change.js';
@@ -22,9 +22,14 @@ export function firstUncertain(stored: StoredDelivery): StoredOperation | undefi
 /** When the call began whose end nobody knows, in epoch milliseconds. */
 const sentAt = (stored: StoredDelivery, operation: StoredOperation): number => operation.sendingAtMs ?? stored.changedAt.getTime();
 
-/** It has been unanswered for so long that its owner is to be told, and was not told yet. */
-export function isToBeRaised(stored: StoredDelivery, operation: StoredOperation, { verification }: SweptTarget): boolean {
-  return stored.raisedAt === undefined && stored.resolvedAt.getTime() >= sentAt(stored, operation) + verification.horizonMs;
+/**
+ * It has been unanswered for so long that its owner is to be told, and was not told yet. `crowded`: its destination may be asked, only others
+ * came first; it has its turn for as long again.
+ */
+export function isToBeRaised(stored: StoredDelivery, operation: StoredOperation, more: { target: SweptTarget; crowded: boolean }): boolean {
+  const { horizonMs } = more.target.verification;
+  const patienceMs = more.crowded ? 2 * horizonMs : horizonMs;
+  return stored.raisedAt === undefined && stored.resolvedAt.getTime() >= sentAt(stored, operation) + patienceMs;
 }
 
 /** Judges a lookup that began at `beganAtMs` of the database's clock. `undefined`: nothing can be looked up. */
@@ -59,6 +64,8 @@ export function verdictChange(answered: Answered, verdict: LookupVerdict): Store
     case 'several':
       return endChange(answered, { state: 'dead', class: 'permanent', code: 'several_matches' });
     case 'absent':
+      // The destination said that it is done: that no lookup finds it is no reason to do it again.
+      if (answered.operation.code === noReference) return foundChange(answered, undefined);
       return absentChange(answered, verdict.next);
     case 'again':
       return againChange(answered, verdict);
@@ -89,9 +96,12 @@ function goingOn(change: StoredChange): StoredChange {
   return state === 'pending' || state === 'waiting' ? { ...change, class: undefined, dueInMs: 0, wake: true } : change;
 }
 
-/** The operation did not happen: it is sent again, or ends where a limit is reached. */
+/** The operation did not happen: it is sent again, or ends where a later call of it was refused for good, or a limit is reached. */
 export function absentChange(answered: Answered, next: ReturnType<typeof afterAbsence>): StoredChange {
   const { stored, operation, note } = answered;
+  // What is uncertain has a class only by such a refusal.
+  if (operation.class !== undefined)
+    return endChange(answered, { state: 'dead', class: operation.class, code: operation.code ?? 'refused' });
   if (next === 'attempts_exhausted') return endChange(answered, { state: 'dead', class: next, code: operation.code ?? 'proved_absent' });
   if (next === 'deadline_exceeded') return endChange(answered, { state: 'expired', class: next, code: 'deadline' });
   const again: OperationChange = { operation, state: 'waiting', code: 'proved_absent', absences: 2, lookedUp: true, note };

@@ -151,4 +151,15 @@ describe('the verifier and a destination that is not to be asked', () => {
     expect(leases).toHaveLength(0);
     expect(controls[0]?.admit({ operationKey: 'another:rig:lead', retry: false }).kind).toBe('wait');
   });
+
+  it('tells nobody of what had no turn yet for want of quota, until it had none for as long again', async () => {
+    const id = await uncertain();
+    const lookups = { admit: () => Promise.resolve(false), throttled: () => undefined };
+    for (const ms of [31 * minute, 59 * minute, 60 * minute + 1_000]) {
+      await rig.advance(ms);
+      await verifierOf(rig.db, target({ lookups })).verify();
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'uncertain', raised: ms > 60 * minute });
+    }
+    expect(await topicsOf(rig.db)).toEqual(['dlq']);
+  });
 });

@@ -156,6 +156,45 @@ describe('the verifier', () => {
     expect(await topicsOf(rig.db)).toEqual(['dlq', 'dlq', 'resolved', 'resolved']);
   });
 
+  it.each([
+    ['that finds nothing has it end as what it was', 'absent'],
+    ['that finds the record outweighs it', 'found'],
+  ])('a lookup after a refusal %s', async (_name, found) => {
+    const refused = { class: 'permanent', code: 'http_404' } as const;
+    const id = await uncertain({
+      operations: [
+        { kind: 'contact', state: 'uncertain', attempts: 2, sendingAgoMs: 0, ...refused },
+        { kind: 'lead', state: 'pending' },
+      ],
+    });
+    answer = () => (found === 'found' ? { kind: 'found', ref: 'C-1' } : { kind: 'absent' });
+    await verifyUntil(countsAfterMs + searchLagMs + 2_000);
+    if (found === 'found') {
+      expect(await rowOf(rig.db, id)).toMatchObject({ state: 'pending', operations: [{ state: 'succeeded' }, { state: 'pending' }] });
+      expect(await topicsOf(rig.db)).toEqual(['wake']);
+      return;
+    }
+    expect(await rowOf(rig.db, id)).toMatchObject({ state: 'dead', ...refused, operations: [{ state: 'dead' }, { state: 'pending' }] });
+    expect((await outboxRows(rig.db)).map(({ topic, headers }) => [topic, headers['ld-error-code']])).toEqual([
+      ['dlq', 'http_404'],
+      ['resolved', undefined],
+    ]);
+  });
+
+  it.each([
+    ['sends again what is proved absent', 'absent', 'waiting', ['wake']],
+    ['tells an owner of what it cannot find out', 'unknown', 'uncertain', ['dlq']],
+  ] as const)('that comes to a delivery long after its horizon %s', async (_name, kind, state, topics) => {
+    const id = await uncertain({ deadlineInMs: 600 * minute });
+    answer = () => (kind === 'absent' ? { kind } : { kind, code: 'http_503' });
+    await at(60 * minute);
+    await verify();
+    if (kind === 'absent') expect(await topicsOf(rig.db)).toEqual([]);
+    await verifyUntil(60 * minute + searchLagMs + 2_000);
+    expect(await rowOf(rig.db, id)).toMatchObject({ state, raised: kind === 'unknown' });
+    expect(await topicsOf(rig.db)).toEqual(topics);
+  });
+
   it('never counts a lookup that fails, and finds the record once it works', async () => {
     const id = await uncertain();
     answer = (atMs) => {

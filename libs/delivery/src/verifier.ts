@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { crashPoint, type Database, type Logger, metrics, parseTraceContext, type Span, type Telemetry } from '#runtime';
 import { lookUp } from './look-up.js';
+import { LookupLanes } from './lookup-lanes.js';
 import type { LookupResult } from './outcome.js';
 import { appendNotes, settle } from './sql/settle.js';
 import { blockedDestinations } from './sql/sweep.js';
-import { giveBack, leaseUncertain, leaseUnraised, lockLeased } from './sql/verify.js';
+import { giveBack, leaseByRoom, leaseUncertain, leaseUnraised, lockLeased } from './sql/verify.js';
 import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { VerifiedTarget } from './swept-target.js';
@@ -15,14 +15,16 @@ export interface VerifierOptions {
   db: Database;
   /** By `delivery.destination`. Rows of a destination that this process does not serve are left to the one that does. */
   target(destination: string): VerifiedTarget | undefined;
+  /** The destinations of this process, where they are few: each has places of its own. Default: none, all share `concurrency`. */
+  served?: readonly string[];
   /** A delivery was changed. Told once that is committed. */
   onChange?(after: StoredDelivery): void;
   relayWake: () => void;
   telemetry: Telemetry;
   logger: Logger;
-  /** Default 1,000. */
+  /** Between rounds that found nothing more to do; default 1,000. */
   everyMs?: number;
-  /** Lookups of this process at once; default 8, and half as many for one destination. */
+  /** Lookups at once of the destinations that are not `served`; default 8, and half as many for one of them. */
   concurrency?: number;
   /** The longest a lookup may take; default 50,000. A row is leased for a little longer: another process takes it over when this one died. */
   longestLookupMs?: number;
@@ -30,7 +32,9 @@ export interface VerifierOptions {
 
 /** What is read, waited for (a quota) and written around a lookup. Whoever lost the lease nevertheless finds its answer refused, and notes it. */
 const leaseSlackMs = 5_000;
-/** Before a row is tried again whose lookup was not admitted. */
+const defaultConcurrency = 8;
+const defaultLookupsAtOnce = 4;
+/** Before a row is tried again whose lookup was not admitted, or another of its destination. */
 const refusedWaitMs = 1_000;
 /** Before a row is tried again whose lookup could not be judged. */
 const brokenWaitMs = 30_000;
@@ -45,17 +49,21 @@ interface Asked {
  * Finds out about uncertain deliveries, by looking up their first uncertain operation at the destination. It never sends: what is proved
  * absent is due again for the engine. Every process verifies what it serves; a row is leased for one lookup while its state stays
  * `uncertain`. A destination that is held, blocked or short of quota is not asked; the owner of what stays unanswered is told all the same.
+ * What is due is looked up one after the other without a pause, so that a thousand uncertain deliveries take as long as their lookups do; a
+ * destination that answers slowly keeps its own places and no others.
  */
 export class Verifier {
   readonly #options: VerifierOptions;
   readonly #stop = new AbortController();
   readonly #unknown = new Set<string>();
-  readonly #busy = new Map<string, number>();
+  readonly #lanes: LookupLanes;
   readonly #underWay = new Set<Promise<void>>();
   #running: Promise<void> = Promise.resolve();
 
   constructor(options: VerifierOptions) {
+    const { served: own = [], concurrency: shared = defaultConcurrency, target } = options;
     this.#options = options;
+    this.#lanes = new LookupLanes({ own, shared, places: (destination) => target(destination)?.lookupsAtOnce ?? defaultLookupsAtOnce });
   }
 
   get #longestLookupMs(): number {
@@ -69,6 +77,7 @@ export class Verifier {
   /** Takes nothing new and waits for the lookups under way. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#lanes.wake();
     await this.#running;
     await Promise.all(this.#underWay);
   }
@@ -79,9 +88,10 @@ export class Verifier {
       try {
         await this.#take();
       } catch (error) {
+        this.#lanes.failed();
         this.#options.logger.warn({ err: error }, 'uncertain deliveries not read');
       }
-      await delay(this.#options.everyMs ?? 1_000, undefined, { signal, ref: false }).catch(() => undefined);
+      if (!signal.aborted) await this.#lanes.pause(this.#options.everyMs ?? 1_000);
     }
   }
 
@@ -94,25 +104,42 @@ export class Verifier {
 
   /** Starts a lookup for each due row that there is room for. */
   async #take(): Promise<number> {
-    const { concurrency = 8 } = this.#options;
-    const limit = concurrency - this.#underWay.size;
-    if (limit <= 0) return 0;
-    const full = [...this.#busy].filter(([, count]) => count >= concurrency / 2).map(([destination]) => destination);
-    const leaseMs = this.#longestLookupMs + leaseSlackMs;
     const shut = await blockedDestinations(this.#options.db);
-    const skip = [...this.#unknown, ...full, ...shut];
-    const leased = await leaseUncertain(this.#options.db, { skip, limit, leaseMs });
+    const leased = this.#options.served === undefined ? await this.#leaseShared(shut) : await this.#leaseOwn(shut);
     for (const stored of leased) this.#begin(stored, { mayAsk: true });
-    return leased.length + (await this.#takeUnraised(shut, { limit: limit - leased.length, leaseMs }));
+    return leased.length + (await this.#takeUnraised(shut));
+  }
+
+  get #leaseMs(): number {
+    return this.#longestLookupMs + leaseSlackMs;
+  }
+
+  async #leaseOwn(shut: readonly string[]): Promise<StoredDelivery[]> {
+    const rooms = this.#lanes.rooms(shut);
+    const leased = await leaseByRoom(this.#options.db, rooms, this.#leaseMs);
+    for (const [destination, room] of rooms)
+      this.#lanes.taken(leased.filter((stored) => stored.destination === destination).length, room, destination);
+    return leased;
+  }
+
+  async #leaseShared(shut: readonly string[]): Promise<StoredDelivery[]> {
+    const limit = this.#lanes.sharedRoom();
+    if (limit === 0) return [];
+    const skip = [...this.#unknown, ...this.#lanes.sharedSkip(), ...shut];
+    const leased = await leaseUncertain(this.#options.db, { skip, limit, leaseMs: this.#leaseMs });
+    this.#lanes.taken(leased.length, limit);
+    return leased;
   }
 
   /** What may not be looked up now and has been unanswered for so long that its owner is to be told. */
-  async #takeUnraised(shut: readonly string[], { limit, leaseMs }: { limit: number; leaseMs: number }): Promise<number> {
+  async #takeUnraised(shut: readonly string[]): Promise<number> {
     let taken = 0;
     for (const destination of shut) {
       const horizonMs = this.#options.target(destination)?.verification.horizonMs;
-      if (horizonMs === undefined || taken >= limit) continue;
-      const leased = await leaseUnraised(this.#options.db, { destination, horizonMs, limit: limit - taken, leaseMs });
+      const limit = this.#lanes.roomOf(destination);
+      if (horizonMs === undefined || limit <= 0) continue;
+      const leased = await leaseUnraised(this.#options.db, { destination, horizonMs, limit, leaseMs: this.#leaseMs });
+      this.#lanes.taken(leased.length, limit, destination);
       for (const stored of leased) this.#begin(stored, { mayAsk: false });
       taken += leased.length;
     }
@@ -120,13 +147,10 @@ export class Verifier {
   }
 
   #begin(stored: StoredDelivery, { mayAsk }: { mayAsk: boolean }): void {
-    const { destination } = stored;
-    this.#busy.set(destination, (this.#busy.get(destination) ?? 0) + 1);
+    this.#lanes.begin(stored.destination);
     const work = this.#verifyOne(stored, mayAsk).finally(() => {
-      const left = (this.#busy.get(destination) ?? 1) - 1;
-      if (left > 0) this.#busy.set(destination, left);
-      else this.#busy.delete(destination);
       this.#underWay.delete(work);
+      this.#lanes.end(stored.destination);
     });
     this.#underWay.add(work);
   }
@@ -139,13 +163,19 @@ export class Verifier {
       if (target === undefined) return await this.#notServed(stored);
       if (operation === undefined) return await this.#nothingToAsk(stored, target);
       const asked = await this.#askAdmitted(stored, operation, { target, mayAsk });
-      if (asked === undefined) return await giveBack(this.#options.db, stored, refusedWaitMs);
+      if (asked === undefined) return await this.#notAsked(stored);
       await this.#settle(stored, asked, target);
     } catch (error) {
       const fields = { err: error, event_id: stored.eventId, destination: stored.destination };
       this.#options.logger.error(fields, 'uncertain delivery not verified');
+      this.#lanes.rest(stored.destination, refusedWaitMs);
       await giveBack(this.#options.db, stored, brokenWaitMs).catch(() => undefined);
     }
+  }
+
+  async #notAsked(stored: StoredDelivery): Promise<void> {
+    this.#lanes.rest(stored.destination, refusedWaitMs);
+    await giveBack(this.#options.db, stored, refusedWaitMs);
   }
 
   async #notServed(stored: StoredDelivery): Promise<void> {
@@ -177,7 +207,7 @@ export class Verifier {
   ): Promise<Asked | undefined> {
     if (target.lookup === undefined || !target.canLookUp(operation.kind)) return { result: undefined };
     if (mayAsk && ((await target.lookups?.admit()) ?? true)) return this.#ask(stored, operation, target);
-    return isToBeRaised(stored, operation, target) ? { result: { kind: 'unknown', code: 'not_asked' } } : undefined;
+    return isToBeRaised(stored, operation, { target, crowded: mayAsk }) ? { result: { kind: 'unknown', code: 'not_asked' } } : undefined;
   }
 
   async #ask(stored: StoredDelivery, operation: StoredOperation, target: VerifiedTarget): Promise<Asked> {

@@ -54,6 +54,8 @@ export interface FoundRecord {
   kind: string;
   /** The destination's own id. */
   ref: string;
+  /** Ids of records that people merged into this one, as far as they led to it: it holds also what those held, as people chose. */
+  mergedRefs?: readonly string[];
   /** Our event id (lead) or person key (contact), where the destination keeps it. */
   key?: string;
   /** Grows or changes with every write there. */
@@ -114,7 +116,10 @@ export interface Connector {
   lookup(query: LookupQuery): Promise<LookupResult>;
   /** What `readMany` and `changedSince` would show of this operation's record right after our write. */
   expected?(lead: ExpectedLead): ExpectedRecord;
-  /** Records by key or reference, at most `capabilities.readMany` of them; those that are not there are left out. */
+  /**
+   * Records by key or reference, at most `capabilities.readMany` of them; those that are not there are left out. One that was merged into
+   * another is that other one, under the key that was asked for.
+   */
   readMany?(query: ReadQuery): Promise<ReadAnswer>;
   changedSince?(query: ChangedQuery): Promise<ReadAnswer>;
   /** A cheap call that proves credentials and reachability; absent where none is configured. */

@@ -14,6 +14,7 @@ export type {
   GroupDescription,
   KafkaOptions,
   KafkaPort,
+  LogSlice,
   NewTopic,
   OutgoingRecord,
   ProducerPort,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { firstEventId, newEventId, newLeadRef } from './ids.js';
-import { randomHex } from './random.js';
+import { randomHex, takeSecret } from './random.js';
 
 describe('ids', () => {
   it('makes event ids that are uuid v7 and sort by time of making', () => {
@@ -27,5 +27,14 @@ describe('ids', () => {
     const texts = Array.from({ length: 3_000 }, () => randomHex(16));
     expect(texts.every((text) => /^[0-9a-f]{32}$/.test(text))).toBe(true);
     expect(new Set(texts).size).toBe(3_000);
+  });
+
+  it("gives secret bytes away: they are nobody else's, and what their owner does to them stays with the owner", () => {
+    const taken = Array.from({ length: 600 }, () => takeSecret(32));
+    const texts = taken.map((bytes) => bytes.toString('hex'));
+    expect(new Set(texts).size).toBe(600);
+    expect(texts).not.toContain('0'.repeat(64));
+    for (const bytes of taken.slice(0, 300)) bytes.fill(0);
+    expect(taken.slice(300).map((bytes) => bytes.toString('hex'))).toEqual(texts.slice(300));
   });
 });

@@ -3,9 +3,23 @@ import { takeRandom } from './random.js';
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
+/** Of the newest id by this process's clock: ids of one millisecond count on, so that they sort by time of making. */
+let newestMs = 0;
+let newestSeq = 0;
+
 /** Event id: uuid v7, so that index pages fill in order. `atMs` (epoch milliseconds) is the time in it; default: this process's clock. */
 export function newEventId(atMs?: number): string {
-  return atMs === undefined ? v7() : v7({ msecs: atMs });
+  const random = takeRandom(16);
+  if (atMs !== undefined) return v7({ msecs: atMs, random });
+  const nowMs = Date.now();
+  if (nowMs > newestMs) {
+    newestMs = nowMs;
+    newestSeq = random.readUInt32BE(6) >>> 1;
+  } else {
+    newestSeq = (newestSeq + 1) % 2 ** 32;
+    if (newestSeq === 0) newestMs += 1;
+  }
+  return v7({ msecs: newestMs, seq: newestSeq, random });
 }
 
 /** The lowest event id of a millisecond: ids made earlier are below it, all others are not. */

@@ -20,8 +20,10 @@ export { type Database, type DatabaseOptions, openDatabase, type Sql, type Tx } 
 export { DatabaseUnavailable, StatementFailed, toDatabaseError } from './database/database-errors.js';
 export { databaseReadiness } from './database/database-readiness.js';
 export { type MigrateOptions, type Migrations, migrateService } from './database/migrate-service.js';
+export { ExactNumber, parseExactJson, parseJsonWithDigits } from './exact-json.js';
 export { type FieldProblem, type Problem, problem, problemContentType } from './http/problem.js';
 export { firstEventId, newEventId, newLeadRef } from './ids.js';
+export { instant } from './instant.js';
 export type { InternalHandler, InternalRoute } from './internal/call-route.js';
 export {
   type InternalClient,
@@ -37,6 +39,7 @@ export type { LogFields } from './logging/log-fields.js';
 export { createLogger, type LogDestination, type Logger, type LogLevel, type LogMethod } from './logging/logger.js';
 export { metricsText, onScrape } from './metrics/expose.js';
 export { metrics, registry } from './metrics/metrics.js';
+export { watchProcess } from './metrics/process-metrics.js';
 export { type Hmacs, hmacs, type PersonIdentity } from './sealing/hmacs.js';
 export { KeyRing } from './sealing/key-ring.js';
 export { rewrap, SealError, type Sealed, seal, unseal } from './sealing/seal.js';

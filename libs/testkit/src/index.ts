@@ -3,6 +3,7 @@ export { type Connections, type InfraPart, startEmbedded } from './infra/embedde
 export { postgresUrl, preparePostgres } from './infra/postgres.js';
 export { displacedDataOf } from './infra/postgres-place.js';
 export { registryUrl } from './infra/registry.js';
+export { infraAnswers } from './instance/infra-answers.js';
 export { type Endpoints, type RecordedChild, type RunState, runPaths } from './instance/run-dir.js';
 export { type Stack, type StackOptions, startStack } from './instance/start-stack.js';
 export { readJsonFile, writeJsonFile } from './json-file.js';

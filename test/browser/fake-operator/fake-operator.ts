@@ -1,6 +1,7 @@
 // A small operator that remembers what it was asked to do, for specs of the console alone: it answers in the shapes of the API, with people who do
 // not exist. The journeys against the real services are in the flow specs beside it.
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { BlockedDestination } from '../../../apps/console/src/api/types.js';
 import { serveConsole } from '../../../apps/operator/src/http/console.js';
 import { reconciliationDoors } from './reconciliation.js';
 import { type FakeState, fakeState, groupKey, leadId, people } from './state.js';
@@ -89,18 +90,39 @@ function reads(app: FastifyInstance, state: FakeState): void {
     );
     const from = after === undefined ? 0 : all.findIndex(({ dead_letter_id: id }) => id === after) + 1;
     const items = all.slice(from, from + Number(limit));
-    return { items, ...(from + Number(limit) < all.length && { next: items.at(-1)?.dead_letter_id }) };
+    return { items, ...(from + Number(limit) < all.length && { next: items.at(-1)?.dead_letter_id }), ...blockedOf(state, tab) };
   });
   app.get('/v1/dead-letters/groups', (request: Asked) => {
     state.groupsAsOf = new Date().toISOString();
-    return { as_of: state.groupsAsOf, items: state.groups(request.query.tab ?? 'dead'), left_out: 0 };
+    const { tab = 'dead' } = request.query;
+    return { as_of: state.groupsAsOf, items: state.groups(tab), left_out: 0, ...blockedOf(state, tab) };
   });
   app.get('/v1/dead-letters/:id/notes', () => ({ items: state.notes }));
   app.get('/v1/destinations', () => ({ items: state.destinations, unavailable: [] }));
+  app.get('/v1/corrections', ({ query: { state: wanted, event_id: id } }: Asked) => ({
+    items: state.corrections.filter((one) => (!wanted || one.state === wanted) && (!id || one.event_id === id)),
+  }));
+  app.get(
+    '/v1/corrections/:id',
+    ({ params }: Asked, reply) =>
+      state.corrections.find(({ correction_id: id }) => id === params.id) ?? problem(reply, 404, 'There is nothing here under this id'),
+  );
   app.get('/v1/audit', () => ({ items: [...state.audit].reverse() }));
   app.get('/v1/audit/verify', () => ({ ok: true, checked: state.audit.length, unsealed: 0, head: null, exported: null, findings: [] }));
   app.get('/v1/erasures', () => ({ items: [state.erasure] }));
   app.get('/v1/erasures/:id', () => state.erasure);
+}
+
+/** What the tab of held leads says beside its items. */
+function blockedOf(state: FakeState, tab: string): { blocked?: BlockedDestination[] } {
+  if (tab !== 'held') return {};
+  return {
+    blocked: state.destinations.flatMap(({ service, destination, mode, reason = 'held', hold, backlog: { unclaimed } }) =>
+      mode === 'blocked'
+        ? [{ service, destination, mode, reason, ...(hold && { hold: { ...hold, at: hold.since } }), ...(unclaimed && { unclaimed }) }]
+        : [],
+    ),
+  };
 }
 
 function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator['changed']): void {
@@ -126,9 +148,9 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
       return { letters: Array.isArray(request.body.ids) ? request.body.ids.length : 1 };
     });
   }
-  app.post('/v1/dead-letters/:id/dismiss', (request: Asked) => {
-    note(request, 'dead_letter.dismiss', { dead_letter_id: request.params.id, ...request.body });
-    return state.dismiss(String(request.params.id));
+  app.post('/v1/dead-letters/dismiss', (request: Asked) => {
+    note(request, 'dead_letter.dismiss', request.body);
+    return state.dismiss(request.body);
   });
   for (const mode of ['hold', 'release']) {
     app.post(`/v1/destinations/:name/${mode}`, (request: Asked) => {
@@ -145,6 +167,13 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
       return {};
     });
   }
+  app.post('/v1/corrections/:id/approve', (request: Asked) => {
+    const one = state.corrections.find(({ correction_id: id }) => id === request.params.id);
+    Object.assign(one ?? {}, { state: 'approved', approver: personOf(request)?.subject });
+    note(request, 'correction.approve', { correction_id: request.params.id, ...request.body });
+    changed('corrections');
+    return {};
+  });
   app.post('/v1/destinations/:name/test', () => ({ event_id: leadId }));
   app.post('/v1/erasures', () => state.erasure);
   app.post('/v1/erasures/:id/approve', () => {

@@ -3,6 +3,7 @@ import type {
   AuditEntry,
   Batch,
   BatchItem,
+  Correction,
   DeadLetter,
   DestinationState,
   Erasure,
@@ -40,7 +41,7 @@ export const people: Readonly<Record<string, Me>> = {
   'admin-token-00001': person('root', 'admin', ['list', 'reveal', 'replay_request', 'replay_approve', 'delete', 'configure']),
 };
 
-type Letter = Exclude<DeadLetter, { state: 'held' }> & { tab: string };
+type Letter = Exclude<DeadLetter, { state: 'held' | 'uncertain' }> & { tab: string };
 
 function letter(index: number, more: Partial<Letter> = {}): Letter {
   const age = (index + 1) * 7 * minute;
@@ -250,7 +251,7 @@ function destinations(): DestinationState[] {
     by_hour: series(6, hour, (index) => ({ p50: 60 + index, p95: 200 + index * 3, p99: 900 + index * 30, count })),
   };
   const common = { service: 'crm-writer', configured: true, cool_downs: 0, concurrency: 16, latency, test: { possible: true } };
-  const timeouts = { connect_ms: 1_000, total_ms: 2_000, lookup_ms: 2_000 };
+  const timeouts = { connect_ms: 1_000, write_ms: 500, first_byte_ms: 2_000, read_ms: 2_000, total_ms: 10_000, lookup_ms: 2_000 };
   return [
     {
       ...common,
@@ -259,7 +260,7 @@ function destinations(): DestinationState[] {
       breaker: 'closed',
       quota: { requests: 100, per_ms: minute, limit: 100, left: 82 },
       timeouts,
-      backlog: { waiting: 12, held: 0, uncertain: 1, oldest_at: ago(9 * minute) },
+      backlog: { waiting: 12, held: 0, uncertain: 1, unclaimed: { count: 0 }, oldest_at: ago(9 * minute) },
       drain: { left: 12, rate_per_s: 4, eta_s: 3, total: 40 },
     },
     {
@@ -270,7 +271,7 @@ function destinations(): DestinationState[] {
       hold: { by: 'olga', reason: 'Their key is being changed', since: ago(hour) },
       breaker: 'open',
       timeouts,
-      backlog: { waiting: 0, held: 3, uncertain: 0, oldest_at: ago(hour) },
+      backlog: { waiting: 0, held: 3, uncertain: 0, unclaimed: { count: 12, oldest_at: ago(50 * minute) }, oldest_at: ago(hour) },
     },
   ];
 }
@@ -325,6 +326,31 @@ export class FakeState {
       },
     ],
   };
+
+  corrections: Correction[] = [
+    {
+      correction_id: '019a2b3c-4444-7000-8000-000000000001',
+      state: 'draft',
+      event_id: leadId,
+      lead_ref: 'ref-1',
+      destination: 'sandbox-crm',
+      organization: 'demo',
+      revision: 2,
+      fields: ['name'],
+      operations: [{ operation_key: `${leadId}~sandbox-crm~contact`, kind: 'contact', step: 'change', found: true, ref: 'crm-2001' }],
+      hash: 'c'.repeat(64),
+      author: 'olga',
+      approver: null,
+      reason: 'Misspelt on the form',
+      created_at: ago(hour),
+      expires_at: ago(-23 * hour),
+      approved_at: null,
+      sent_at: null,
+      ended_at: null,
+      class: null,
+      code: null,
+    },
+  ];
 
   timeline = timeline;
   /** Moment of the groups that were answered last. */
@@ -382,6 +408,7 @@ export class FakeState {
         { destination: 'sandbox-crm', state: 'uncertain', count: 1 },
         { destination: 'sandbox-marketing', state: 'delivered', count: 1_480 },
         { destination: 'sandbox-marketing', state: 'held', count: 3 },
+        { destination: 'sandbox-marketing', state: 'unclaimed', count: 12 },
       ],
       oldest: [{ destination: 'sandbox-crm', state: 'dead', age_ms: 7 * hour }],
       balance: {
@@ -399,6 +426,7 @@ export class FakeState {
       backlog: series(12, 5 * minute, (index) => ({
         waiting: Math.round(20 + 15 * Math.sin(index / 6)),
         held: index > 8 ? 3 : 0,
+        unclaimed: index > 8 ? 4 * (index - 8) : 0,
         dead: Math.min(60, index * 10),
         open: index * 3,
         oldest_age_ms: index * 5 * minute,
@@ -427,12 +455,15 @@ export class FakeState {
     return batch;
   }
 
-  /** A letter of our own doing is closed; one with a delivery behind it is closed by that. */
-  dismiss(id: string): { dismissed: boolean; outcome: string } {
-    const index = this.letters.findIndex(({ dead_letter_id: one }) => one === id);
-    if (this.letters[index]?.class !== 'auth') return { dismissed: false, outcome: 'delivery_decides' };
-    this.letters.splice(index, 1);
-    return { dismissed: true, outcome: 'dismissed' };
+  /** Letters of our own doing are closed; those with a delivery behind them are closed by that. */
+  dismiss({ ids, group }: Record<string, unknown>): { dismissed: number; left: Record<string, number> } {
+    const { key } = (group ?? {}) as { key?: string };
+    const meant = new Set(
+      this.letters.filter((one) => (ids as string[] | undefined)?.includes(one.dead_letter_id) ?? groupKey(one) === key),
+    );
+    const ours = [...meant].filter((one) => one.class === 'auth');
+    this.letters = this.letters.filter((one) => !ours.includes(one));
+    return { dismissed: ours.length, left: { delivery_decides: meant.size - ours.length, in_batch: 0, closed_before: 0 } };
   }
 
   edit(batch: Batch, by: string, { rate_per_s: rate = batch.caps.rate_per_s }: { rate_per_s?: number }): void {

@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net';
 /** Of a lead whose reference begins with one of these after its `L-`: refused, locked at every call, or locked at its first call alone. */
 export const marks = { refused: 'REFUSED', locked: 'LOCKED', lockedOnce: 'ONCE' } as const;
 
-/** What the benchmark asks of this process. `reset` forgets the counts. `marked`: look for marks, which costs a read of every body. */
+/**
+ * What the benchmark asks of this process. `reset` forgets the counts. `marked`: look for marks, which costs a read of every body.
+ * `retryAfterS`: whoever finds a lead locked is told to come back after that many seconds.
+ */
 export type Command =
-  | { kind: 'set'; latencyMs: number; marked?: boolean }
+  | { kind: 'set'; latencyMs: number; marked?: boolean; retryAfterS?: number }
   | { kind: 'vault'; open: boolean }
   | { kind: 'reset' }
   | { kind: 'report' };
@@ -31,6 +34,7 @@ export interface Report {
 /** A CRM that answers every post after a latency, and a vault that can be closed, in a process of their own. Driven over IPC. */
 let latencyMs = 0;
 let marked = false;
+let retryAfterS: number | undefined;
 let vaultOpen = false;
 let inFlight = 0;
 let report: Report;
@@ -58,7 +62,8 @@ const crm: RequestListener = (request, response) => {
     report.lastAt = Date.now();
     const status = marked ? statusOf(body, repeated) : 201;
     if (status === 201) report.lastGoodAt = report.lastAt;
-    response.writeHead(status, { 'content-type': 'application/json' });
+    const asked = status === 423 && retryAfterS !== undefined ? { 'retry-after': String(retryAfterS) } : {};
+    response.writeHead(status, { 'content-type': 'application/json', ...asked });
     response.end(status === 201 ? `{"id":"rec-${report.requests}"}` : '{}');
   };
   if (latencyMs === 0) request.on('end', answer);
@@ -108,6 +113,7 @@ process.on('message', (command: Command) => {
   if (command.kind === 'set') {
     latencyMs = command.latencyMs;
     marked = command.marked ?? false;
+    retryAfterS = command.retryAfterS;
   }
   if (command.kind === 'vault') vaultOpen = command.open;
   if (command.kind === 'reset') reset();

@@ -1,17 +1,18 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { groups, headers, type LeadAccepted, LeadAcceptedEvent, topics, topology } from '#contracts';
 import { type AdminPort, applySchemas, applyTopics, type Codec, createCodec, createKafka, type KafkaPort } from '#messaging';
 import { createLogger, migrateService, newEventId, newLeadRef } from '#runtime';
-import { eventually, startTestInfra, testDatabase, uniqueName } from '#testkit';
+import { eventually, startTestInfra, type TestDatabase, testDatabase, uniqueName } from '#testkit';
 import { migrations } from '../../../apps/crm-writer/src/migrations/index.js';
+import { type BuiltPeer, SpringPeer } from './spring-peer.js';
 import type { Command, Ports, Report } from './stand-ins.js';
+import { type WriterPlace, WriterProcess } from './writer-process.js';
 
 const here = import.meta.dirname;
 const root = process.cwd();
@@ -23,19 +24,31 @@ export interface WorldOptions {
   settings?: readonly string[];
 }
 
+interface WorldParts {
+  destination: string;
+  kafka: KafkaPort;
+  admin: AdminPort;
+  owner: pg.Client;
+  codec: Codec;
+  standIns: ChildProcess;
+  ports: Ports;
+  concurrency: number;
+  place: WriterPlace;
+  writer: WriterProcess;
+  database: TestDatabase;
+}
+
 /** A real crm-writer process with one destination, on the shared infrastructure, between a stand-in CRM and a stand-in vault. */
 export class WriterWorld {
-  private constructor(
-    readonly destination: string,
-    private readonly folder: string,
-    readonly kafka: KafkaPort,
-    private readonly admin: AdminPort,
-    private readonly owner: pg.Client,
-    private readonly codec: Codec,
-    private readonly standIns: ChildProcess,
-    private readonly writer: ChildProcess,
-    private readonly dropDatabase: () => Promise<void>,
-  ) {}
+  readonly destination: string;
+  readonly kafka: KafkaPort;
+  readonly writer: WriterProcess;
+  readonly databaseUrl: string;
+
+  private constructor(private readonly parts: WorldParts) {
+    const { destination, kafka, writer, database } = parts;
+    [this.destination, this.kafka, this.writer, this.databaseUrl] = [destination, kafka, writer, database.url];
+  }
 
   static async start({ operations, concurrency, settings = [] }: WorldOptions): Promise<WriterWorld> {
     const infra = await startTestInfra({ progress: (line) => console.error(line) });
@@ -44,7 +57,7 @@ export class WriterWorld {
     const admin = await kafka.admin();
     const destination = uniqueName('bench-crm');
     await applyTopics({ admin, destinations: [destination], replication: 1 });
-    await skipOldRecords(admin, destination);
+    await skipOldRecords(admin, groups.crmWriter(destination));
     const database = await testDatabase('crm_writer_bench');
     await migrateService({ url: database.url, service: 'crm-writer', migrations });
     const databases = [{ url: database.url, schema: 'crm_writer' }];
@@ -55,19 +68,34 @@ export class WriterWorld {
     const [ports] = (await once(standIns, 'message')) as [Ports];
     const folder = mkdtempSync(join(tmpdir(), 'crm-writer-bench-'));
     writeSite(folder, { destination, operations, concurrency, settings, port: ports.crm });
-    const internalPort = await freePort();
-    const writer = startWriter(folder, { databaseUrl: database.url, brokers: infra.kafkaBrokers, vaultPort: ports.vault, internalPort });
+    const place = { folder, databaseUrl: database.url, brokers: infra.kafkaBrokers, vaultPort: ports.vault };
+    const writer = await WriterProcess.start(place);
     const codec = createCodec({ known });
-    return new WriterWorld(destination, folder, kafka, admin, owner, codec, standIns, writer, () => database.drop());
+    return new WriterWorld({ destination, kafka, admin, owner, codec, standIns, ports, concurrency, place, writer, database });
+  }
+
+  /** A second process of crm-writer beside the first, with the same groups and tables; to be stopped before the world is closed. */
+  async join(): Promise<WriterProcess> {
+    const second = await WriterProcess.start(this.parts.place);
+    await second.ready();
+    return second;
+  }
+
+  /** The service to compare with, built already, paused, between the same stand-ins; to be stopped before the world is closed. */
+  async joinPeer(built: BuiltPeer): Promise<SpringPeer> {
+    const { admin, destination, place, ports, concurrency } = this.parts;
+    const group = `spring-peer.${destination}`;
+    await skipOldRecords(admin, group);
+    return SpringPeer.start(built, { place, destination, group, concurrency, crmUrl: `http://127.0.0.1:${ports.crm}/leads` });
   }
 
   send(command: Command): void {
-    this.standIns.send(command);
+    this.parts.standIns.send(command);
   }
 
   async report(): Promise<Report> {
     this.send({ kind: 'report' });
-    const [report] = (await once(this.standIns, 'message')) as [Report];
+    const [report] = (await once(this.parts.standIns, 'message')) as [Report];
     return report;
   }
 
@@ -81,25 +109,28 @@ export class WriterWorld {
     await producer.close();
   }
 
-  /** CPU seconds of the writer so far, user and system. */
-  cpuSeconds(): number {
-    const fields = readFileSync(`/proc/${this.writer.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / 100;
-  }
-
-  /** Resident memory of the writer in MB. */
-  residentMb(): number {
-    const [, pages] = readFileSync(`/proc/${this.writer.pid}/statm`, 'utf8').split(' ');
-    return (Number(pages) * 4_096) / 1_048_576;
-  }
-
   /** Waits until this many deliveries are delivered, all are announced on Kafka and the offsets are committed. */
   async drained(delivered: number, timeoutMs = 300_000): Promise<void> {
-    const rows = async (text: string): Promise<number> => Number((await this.owner.query<{ n: string }>(text)).rows[0]?.n);
+    const rows = async (text: string): Promise<number> => Number((await this.parts.owner.query<{ n: string }>(text)).rows[0]?.n);
     const done = async () =>
       (await rows('SELECT count(*) AS n FROM (SELECT FROM crm_writer.outbox LIMIT 1) AS o')) === 0 &&
       (await rows(`SELECT count(*) AS n FROM crm_writer.delivery WHERE state = 'delivered'`)) === delivered;
     await eventually('every lead to be delivered and announced', done, { timeoutMs });
+  }
+
+  /** Waits until the peer has recorded this many leads as delivered, with their announcements. */
+  async peerDrained(delivered: number): Promise<void> {
+    const done = async (): Promise<boolean> => {
+      const [row] = await this.sql<{ n: string }>('SELECT count(*) AS n FROM spring_peer.outbox');
+      return Number(row?.n) === delivered;
+    };
+    await eventually('the peer to have delivered every lead', done, { timeoutMs: 300_000 });
+  }
+
+  /** Leads that crm-writer has taken on, in whatever state. */
+  async taken(): Promise<number> {
+    const [row] = await this.sql<{ n: string }>('SELECT count(*) AS n FROM crm_writer.delivery');
+    return Number(row?.n);
   }
 
   /** Waits until the CRM was called this often since the last `reset`, nothing is under way any more and everything is announced. */
@@ -113,21 +144,20 @@ export class WriterWorld {
 
   /** As the owner of the writer's database. */
   async sql<R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
-    return (await this.owner.query<R>(text, values)).rows;
+    return (await this.parts.owner.query<R>(text, values)).rows;
   }
 
   async close(): Promise<void> {
-    this.writer.kill('SIGTERM');
-    await once(this.writer, 'exit');
-    this.standIns.kill();
+    await this.writer.stop();
+    this.parts.standIns.kill();
     const { groups: specs, topics: all } = topology([this.destination]);
     const own = all.filter(({ name }) => name.includes(this.destination)).map(({ name }) => name);
-    if (specs.length > 0) await this.admin.deleteTopics(own);
-    await this.admin.close();
+    if (specs.length > 0) await this.parts.admin.deleteTopics(own);
+    await this.parts.admin.close();
     await this.kafka.close();
-    await this.owner.end();
-    await this.dropDatabase();
-    rmSync(this.folder, { recursive: true, force: true });
+    await this.parts.owner.end();
+    await this.parts.database.drop();
+    rmSync(this.parts.place.folder, { recursive: true, force: true });
   }
 
   private record(mark: string) {
@@ -135,7 +165,7 @@ export class WriterWorld {
     return {
       topic: topics.leadAccepted,
       key: Buffer.from(randomBytes(16).toString('hex')),
-      value: this.codec.encode(LeadAcceptedEvent, event),
+      value: this.parts.codec.encode(LeadAcceptedEvent, event),
       headers: {
         [headers.eventId]: event.event_id,
         [headers.destinations]: this.destination,
@@ -146,10 +176,10 @@ export class WriterWorld {
 }
 
 /** The main topic is shared with other tests; this group begins at its end. */
-async function skipOldRecords(admin: AdminPort, destination: string): Promise<void> {
+async function skipOldRecords(admin: AdminPort, group: string): Promise<void> {
   const ends = await admin.topicOffsets(topics.leadAccepted);
   await admin.setGroupOffsets(
-    groups.crmWriter(destination),
+    group,
     ends.map(({ partition, high }) => ({ topic: topics.leadAccepted, partition, offset: high })),
   );
 }
@@ -202,33 +232,4 @@ destinations:
 ${settings.map((line) => `    ${line}\n`).join('')}policies: { default: { attempts: 4, deadline: 4h, max_age: 7d } }
 `,
   );
-}
-
-function startWriter(
-  folder: string,
-  { databaseUrl, brokers, vaultPort, internalPort }: { databaseUrl: string; brokers: string; vaultPort: number; internalPort: number },
-): ChildProcess {
-  const log = openSync(join(folder, 'writer.log'), 'a');
-  const args = process.env.BENCH_PROFILE ? ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`] : [];
-  return spawn(process.execPath, [...args, join(root, 'dist', 'apps', 'crm-writer', 'src', 'main.js')], {
-    stdio: ['ignore', log, 'inherit'],
-    env: {
-      ...process.env,
-      LD_SITE_FILE: join(folder, 'site.yaml'),
-      LD_SECRETS_DIR: join(folder, 'secrets'),
-      DATABASE_URL: databaseUrl,
-      KAFKA_BROKERS: brokers,
-      INTERNAL_PORT: String(internalPort),
-      INTERNAL_URLS: JSON.stringify({ intake: `http://127.0.0.1:${vaultPort}` }),
-    },
-  });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,5 +1,8 @@
 import { WriterWorld } from '../crm-writer/writer-world.js';
 import { type BenchResult, median } from '../report.js';
+import { overdueRows, SweepTimer } from './sweep-timer.js';
+
+const sweepsPerRound = 20;
 
 /** Deliveries that ended in the last days, with their operations and attempts, as a writer leaves them. */
 const fills = [
@@ -26,45 +29,77 @@ async function fill(world: WriterWorld, rows: number): Promise<void> {
   await world.sql('VACUUM ANALYZE crm_writer.delivery, crm_writer.operation, crm_writer.attempt');
 }
 
-/** Leads claimed, sent and recorded per second, from the first call to the last answer. */
-async function drain(world: WriterWorld, leads: number): Promise<number> {
+interface Round {
+  /** Leads claimed, sent and recorded per second, from the first call to the last answer. */
+  delivered: number;
+  /** Leads per second from the first call until the relay has announced the last. */
+  announced: number;
+  sweepMs: number;
+}
+
+/** A world with a timer of its sweeps. */
+interface Tables {
+  world: WriterWorld;
+  sweeps: SweepTimer;
+}
+
+async function openTables(): Promise<Tables> {
+  const world = await WriterWorld.start({ operations: ['lead'], concurrency: 64 });
+  return { world, sweeps: await SweepTimer.open(world) };
+}
+
+async function closeTables({ world, sweeps }: Tables): Promise<void> {
+  await sweeps.close();
+  await world.close();
+}
+
+async function drain({ world, sweeps }: Tables, leads: number): Promise<Round> {
   world.send({ kind: 'vault', open: false });
   world.send({ kind: 'set', latencyMs: 0 });
   world.send({ kind: 'reset' });
   await world.produce(leads);
   world.send({ kind: 'vault', open: true });
   await world.quiet(leads);
+  const announcedAt = Date.now();
   const { firstAt, lastAt } = await world.report();
-  return (leads * 1_000) / (lastAt - firstAt);
+  return {
+    delivered: (leads * 1_000) / (lastAt - firstAt),
+    announced: (leads * 1_000) / (announcedAt - firstAt),
+    sweepMs: await sweeps.time(sweepsPerRound),
+  };
 }
 
-/** How fast leads are claimed and recorded with this many deliveries in the tables, against empty ones. */
-export async function growth(rows: number, { leads, rounds }: { leads: number; rounds: number }): Promise<BenchResult> {
-  const options = { operations: ['lead'], concurrency: 64 };
-  const empty = await WriterWorld.start(options);
-  const full = await WriterWorld.start(options);
-  await fill(full, rows);
-  const samples = { ours: [] as number[], baseline: [] as number[] };
+/** How fast leads are claimed, recorded and announced and rows swept with this many deliveries in the tables, against empty ones. */
+export async function growth(rows: number, { leads, rounds }: { leads: number; rounds: number }): Promise<BenchResult[]> {
+  const [empty, full] = [await openTables(), await openTables()];
+  await fill(full.world, rows);
+  const samples = { ours: [] as Round[], baseline: [] as Round[] };
   for (let round = 0; round <= rounds; round += 1) {
-    await empty.sql('TRUNCATE crm_writer.delivery, crm_writer.operation, crm_writer.attempt');
+    await empty.world.sql('TRUNCATE crm_writer.delivery, crm_writer.operation, crm_writer.attempt');
     const [baseline, ours] = [await drain(empty, leads), await drain(full, leads)];
     console.error(
-      `${round === 0 ? 'warm-up' : `round ${round}`}: ${Math.round(ours)} leads/s with ${rows} rows, ${Math.round(baseline)} without`,
+      `${round === 0 ? 'warm-up' : `round ${round}`}: ${Math.round(ours.delivered)} leads/s and ${ours.sweepMs.toFixed(1)} ms a sweep with ${rows} rows, ${Math.round(baseline.delivered)} and ${baseline.sweepMs.toFixed(1)} without`,
     );
     if (round === 0) continue;
     samples.ours.push(ours);
     samples.baseline.push(baseline);
   }
-  await empty.close();
-  await full.close();
-  return {
-    what: `crm-writer claims, sends and records ${leads} leads with ${rows} delivered rows in its tables, against empty tables`,
-    unit: 'leads/s',
-    ours: median(samples.ours),
-    baseline: median(samples.baseline),
-    ratio: median(samples.ours) / median(samples.baseline),
-    goal: '>= 0.9',
-    note: 'vault and CRM are stand-ins on the same cores',
-    samples,
+  for (const tables of [empty, full]) await closeTables(tables);
+  const amid = `with ${rows} delivered rows in its tables, against empty tables`;
+  const note = 'vault and CRM are stand-ins on the same cores';
+  const figure = (of: keyof Round) => {
+    const own = { ours: samples.ours.map((one) => one[of]), baseline: samples.baseline.map((one) => one[of]) };
+    const [ours, baseline] = [median(own.ours), median(own.baseline)];
+    return { ours, baseline, ratio: of === 'sweepMs' ? baseline / ours : ours / baseline, goal: '>= 0.9', samples: own };
   };
+  return [
+    { what: `crm-writer claims, sends and records ${leads} leads ${amid}`, unit: 'leads/s', ...figure('delivered'), note },
+    { what: `the same until its relay has announced all of them, ${amid}`, unit: 'leads/s', ...figure('announced'), note },
+    {
+      what: `one sweep with ${overdueRows} overdue deliveries ${amid}`,
+      unit: 'ms',
+      ...figure('sweepMs'),
+      note: `the middle one of ${sweepsPerRound} in each round`,
+    },
+  ];
 }

@@ -1,47 +1,15 @@
-import { groups, headers, retryTopic, topics } from '#contracts';
-import { createGroupConsumer, type KafkaPort } from '#messaging';
-import { createLogger } from '#runtime';
-import { uniqueName } from '#testkit';
 import { at } from '../../support/tier-lateness.js';
 import { marks } from '../crm-writer/stand-ins.js';
 import { WriterWorld } from '../crm-writer/writer-world.js';
 import { type BenchResult, median } from '../report.js';
-
-/** Reads when each lead is due from the records of the tier, by event id. */
-async function watchDueTimes(kafka: KafkaPort, topic: string): Promise<{ due: Map<string, number>; stop(): Promise<void> }> {
-  const due = new Map<string, number>();
-  const consumer = createGroupConsumer({
-    kafka,
-    group: uniqueName('due'),
-    topics: [topic],
-    sessionTimeoutMs: 30_000,
-    logger: createLogger('failures-bench', 'silent'),
-    onReceipts: (receipts) => {
-      for (const { record } of receipts) due.set(String(record.headers[headers.eventId]), Number(record.headers[headers.notBefore]));
-      for (const receipt of receipts) receipt.settle();
-    },
-  });
-  await consumer.start();
-  return { due, stop: () => consumer.stop() };
-}
-
-/** Second attempts of all leads that were locked at the first: start minus due time in milliseconds, ascending. */
-async function lateness(world: WriterWorld, due: ReadonlyMap<string, number>): Promise<number[]> {
-  const rows = await world.sql<{ event_id: string; started_ms: number }>(
-    `SELECT o.event_id, (extract(epoch FROM a.started_at) * 1000)::float8 AS started_ms
-     FROM crm_writer.attempt a JOIN crm_writer.operation o USING (operation_key) WHERE a.number = 2`,
-  );
-  const late = rows.map(({ event_id, started_ms }) => started_ms - (due.get(event_id) ?? Number.NaN));
-  if (late.some(Number.isNaN)) throw new Error('an attempt was made again without a record on the tier');
-  return late.sort((a, b) => a - b);
-}
+import { TierWatch, withoutSweeper } from './tier-watch.js';
 
 /** How long after its time a second attempt is made that waited on the smallest tier, due times random over the tier's 15 s. */
 export async function retryAccuracy(records: number, rounds: number): Promise<BenchResult> {
   // As many retries as requests: all of these leads are locked once, and none is to wait for the budget.
   const settings = ['backoff: { base: 15s, cap: 15s }', 'retry_budget: 1'];
   const world = await WriterWorld.start({ operations: ['lead'], concurrency: 64, settings });
-  const watch = await watchDueTimes(world.kafka, retryTopic(topics.leadAccepted, groups.crmWriter(world.destination), '15s'));
+  const watch = await TierWatch.start(world);
   const runs: { p50: number; p99: number; least: number }[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     await world.sql('TRUNCATE crm_writer.delivery, crm_writer.operation, crm_writer.attempt');
@@ -50,13 +18,14 @@ export async function retryAccuracy(records: number, rounds: number): Promise<Be
     world.send({ kind: 'reset' });
     await world.produce(records, marks.lockedOnce);
     await world.quiet(2 * records);
-    const late = await lateness(world, watch.due);
+    const late = await watch.lateness();
     const run = { p50: at(late, 0.5), p99: at(late, 0.99), least: late[0] ?? Number.NaN };
     console.error(
       `${round === 0 ? 'warm-up' : `round ${round}`}: second attempts p50 ${run.p50.toFixed(1)} ms, p99 ${run.p99.toFixed(1)} ms after their time`,
     );
     if (round > 0) runs.push(run);
   }
+  withoutSweeper(await world.writer.sweeperWakeups());
   await watch.stop();
   await world.close();
   return {
@@ -64,7 +33,7 @@ export async function retryAccuracy(records: number, rounds: number): Promise<Be
     unit: 'ms',
     ours: median(runs.map(({ p99 }) => p99)),
     goal: '<= 1,000',
-    note: `p50 ${median(runs.map(({ p50 }) => p50)).toFixed(1)}, earliest ${Math.min(...runs.map(({ least }) => least)).toFixed(1)}`,
+    note: `p50 ${median(runs.map(({ p50 }) => p50)).toFixed(1)}, earliest ${Math.min(...runs.map(({ least }) => least)).toFixed(1)}; the sweeper woke none`,
     samples: { ours: runs.map(({ p99 }) => p99) },
   };
 }

@@ -1,5 +1,6 @@
 import { eventually, type InfraPart, identify, pause, type TcpProxy } from '#testkit';
 import { CrmWitness } from '../../tour/crm-witness.js';
+import { startSecondWriter } from '../second-writer.js';
 import type { OpenStack } from '../stack.js';
 import type { Seeded } from './seeded.js';
 
@@ -12,6 +13,8 @@ export interface FaultsOptions {
   lookedInto: readonly string[];
   /** Calls that found nobody at the door so far. */
   refused(): Promise<number>;
+  /** How a second crm-writer is started beside the stack's own. */
+  second: Parameters<typeof startSecondWriter>[1];
   seed: number;
   makeRandom(seed: number): Seeded;
 }
@@ -25,6 +28,8 @@ interface Fault {
 
 const killed = ['crm-writer', 'intake', 'notifier', 'operator', 'reconciler'];
 const parts: InfraPart[] = ['kafka', 'postgres', 'registry'];
+/** Those that hold connections of the services open while they stand still. */
+const connected: InfraPart[] = ['kafka', 'postgres'];
 const backLimitMs = 120_000;
 /** Longer than several parts are away one after another, a destination is held after them and its breaker lets the first probe through. */
 const longestUnmetMs = 120_000;
@@ -37,6 +42,9 @@ const crmRules: Record<string, (random: Seeded) => Rule> = {
   'answers 504 after the commit': () => ({ operation: 'lead', status: 504, dropCommit: false, every: 3 }),
   'answers 429': (random) => ({ operation: 'lead', status: 429, headers: { 'Retry-After': String(random.between(1, 2)) } }),
   'answers 422': (random) => ({ operation: 'lead', status: 422, times: random.between(1, 3) }),
+  'answers 400': (random) => ({ operation: 'lead', status: 400, times: random.between(1, 3) }),
+  'answers 404': (random) => ({ operation: 'lead', status: 404, times: random.between(1, 3) }),
+  'answers 409': (random) => ({ operation: 'lead', status: 409, times: random.between(1, 3) }),
   'answers 403': (random) => ({ operation: 'lead', status: 403, times: random.between(1, 2) }),
   'answers 401': () => ({ operation: 'lead', status: 401 }),
   'answers 200 with an error page': () => ({ operation: 'lead', status: 200, body: '<html>busy</html>', every: 3 }),
@@ -67,6 +75,13 @@ async function metWithin(isMet: () => boolean | Promise<boolean>): Promise<void>
   while (performance.now() - begunMs < longestUnmetMs && !(await isMet())) await pause(100);
   const seconds = Math.round((performance.now() - begunMs) / 1000);
   if (seconds >= 10) console.log(`met by nobody for ${seconds} s`);
+}
+
+/** Records that the process with this internal port has fetched. */
+async function recordsConsumed(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
+  const counts = [...text.matchAll(/^messaging_client_consumed_messages_total(?:\{.*\})? (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** Faults at the CRMs, in the network and in the machines, four at a time; each comes up once before any comes up again. */
@@ -175,6 +190,7 @@ export class RandomFaults {
     return [
       ...killed.map((app): Fault => ({ name: `${app} is killed`, run: () => this.kill(app) })),
       { name: 'crm-writer is killed', run: () => this.kill('crm-writer') },
+      { name: 'a second crm-writer joins and leaves', run: () => this.joinAndLeave(random) },
       { name: 'crm-writer stands still', run: () => this.freeze('crm-writer', random.between(2_000, 8_000)) },
       ...parts.map(
         (part): Fault => ({
@@ -196,6 +212,15 @@ export class RandomFaults {
           },
         }),
       ),
+      ...connected.map(
+        (part): Fault => ({
+          name: `${part} stands still`,
+          run: async () => {
+            await stack.freezeInfra(part, random.between(2_000, 10_000));
+            return 1;
+          },
+        }),
+      ),
     ];
   }
 
@@ -204,6 +229,27 @@ export class RandomFaults {
     await stack.ready(app, backLimitMs);
     await stack.kill(app);
     return 1;
+  }
+
+  /** Two rebalances, with records in hand at the second; now it says that it goes, now its session has to run out. Met when it was given records. */
+  private async joinAndLeave(random: Seeded): Promise<number> {
+    const { open, second } = this.options;
+    const staysMs = random.between(500, 4_000);
+    const signal = random.pick(['SIGTERM', 'SIGKILL'] as const);
+    const writer = await startSecondWriter(open.stack, second).catch((error: unknown) => {
+      // Nothing starts while what it needs is away, which another fault may see to: it counts as not met.
+      console.log(`a second crm-writer did not start: ${String(error)}`);
+      return undefined;
+    });
+    if (writer === undefined) return 0;
+    const consumed = (): Promise<number> => recordsConsumed(second.port).catch(() => 0);
+    try {
+      await metWithin(async () => (await consumed()) > 0);
+      await pause(staysMs);
+      return await consumed();
+    } finally {
+      await writer.stop(signal);
+    }
   }
 
   /** Longer than its lease, at times: what it held is another's when it goes on. */

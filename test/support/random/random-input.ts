@@ -4,6 +4,8 @@ import type { OpenStack } from '../stack.js';
 import { leadBody } from '../traffic.js';
 import type { Seeded } from './seeded.js';
 
+type Submitted = Parameters<OpenStack['upstream']['send']>[0][number];
+
 interface SentLead {
   id: string;
   n: number;
@@ -111,13 +113,25 @@ export class RandomInput {
       { ...whole, source_event_id: undefined },
       { ...whole, contact: 'none' },
       { ...whole, consent: { given: 'perhaps' } },
+      { ...whole, message: 'a\u0000b' },
+      { ...whole, message: 'x'.repeat(100_000) },
     ]);
     const answer = await this.stack.intake.post(bad).catch(() => undefined);
     if (answer && answer.status < 400) this.wrong.push(`${JSON.stringify(bad)} was answered ${answer.status}`);
   }
 
+  /** Now and then with one among them that no table takes as it is: it is refused, and the others are not. */
   private async produce(leads: readonly SentLead[]): Promise<void> {
-    const records = leads.map(({ id, n, form }) => ({ sourceEventId: id, n, overrides: { form } }));
+    const { random } = this.options;
+    const records = leads.map(({ id, n, form }): Submitted => ({ sourceEventId: id, n, overrides: { form } }));
+    if (random.chance(0.1)) {
+      const message = random.pick(['a\u0000b', 'x'.repeat(100_000)]);
+      records.splice(random.between(0, records.length), 0, {
+        sourceEventId: `malformed-${this.malformed++}`,
+        n: 0,
+        overrides: { message },
+      });
+    }
     await this.untilSent(() => this.stack.upstream.send(records));
     for (const { id, form } of leads) this.produced.set(id, form);
   }

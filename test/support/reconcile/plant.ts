@@ -23,6 +23,7 @@ const kinds = [
   'relationship/succeeded_without_attempt',
   'relationship/assigned_without_owner',
   'relationship/wrong_contact',
+  'relationship/told_late',
 ] as const;
 type Kind = (typeof kinds)[number];
 
@@ -99,6 +100,10 @@ const plantOne: Readonly<Record<Kind, (tools: Tools, lead: MadeLead) => Promise<
   },
   'relationship/wrong_contact': async ({ edit, world }, { n, event, leadRef }) => {
     await edit(leadRef, { contact_id: world.leads[n === 0 ? 1 : n - 1]?.contactRef });
+    return event.event_id;
+  },
+  'relationship/told_late': async ({ world }, { event }) => {
+    world.toldLate.add(event.event_id);
     return event.event_id;
   },
 };

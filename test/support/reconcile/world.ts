@@ -46,6 +46,8 @@ export interface World {
   crm: OpenSandbox;
   /** Events that nobody was told of. */
   untold: Set<string>;
+  /** Events that somebody was told of only now. */
+  toldLate: Set<string>;
   /** Lead references that were erased. */
   erased: Set<string>;
   close(): Promise<void>;
@@ -68,9 +70,10 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   await connector.close();
   await migrateService({ url: database.url, service: 'reconciler', migrations });
   const untold = new Set<string>();
+  const toldLate = new Set<string>();
   const erased = new Set<string>();
   const server = await startInternalServer({ host: '127.0.0.1', port: 0, tokens: { reconciler: token }, readiness: [], logger: silent });
-  serve(server, { deliveries, leads, untold, erased });
+  serve(server, { deliveries, leads, untold, toldLate, erased });
   return {
     site,
     document,
@@ -80,6 +83,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     deliveries,
     crm,
     untold,
+    toldLate,
     erased,
     close: async () => {
       await server.stop();
@@ -116,7 +120,10 @@ function documentOf(url: string, { page = 200, rate = 10_000 }: WorldOptions): o
             contact: { keys: '/contacts?person_key={person_keys*}', refs: '/contacts?id={refs*}' },
             lead: { keys: '/leads?external_id={external_ids*}', refs: '/leads?id={refs*}' },
           },
-          changed_since: { lead: '/leads?changed_since={from}&changed_before={to}&limit={limit}&cursor={cursor}' },
+          changed_since: {
+            contact: '/contacts?changed_since={from}&changed_before={to}&limit={limit}&cursor={cursor}',
+            lead: '/leads?changed_since={from}&changed_before={to}&limit={limit}&cursor={cursor}',
+          },
         },
         max_execution: '100ms',
         search_lag: '100ms',
@@ -178,12 +185,13 @@ interface Served {
   deliveries: Database;
   leads: readonly MadeLead[];
   untold: ReadonlySet<string>;
+  toldLate: ReadonlySet<string>;
   erased: ReadonlySet<string>;
 }
 
 const items = (name: string) => z.object({ items: z.array(z.record(z.string(), z.string())).max(500) }).describe(name);
 
-function serve(server: InternalServer, { deliveries, leads, untold, erased }: Served): void {
+function serve(server: InternalServer, { deliveries, leads, untold, toldLate, erased }: Served): void {
   const callers = ['reconciler'];
   const byRef = new Map(leads.map((lead) => [lead.event.lead_ref, lead]));
   const known = new Set(leads.map(({ event }) => event.event_id));
@@ -191,7 +199,9 @@ function serve(server: InternalServer, { deliveries, leads, untold, erased }: Se
   const window = windowRoute({ db: deliveries, decode, logger: silent });
   server.route('/internal/v1/deliveries:window', { callers, body: windowRequest }, async (body) => {
     // A notifier is asked by events alone.
-    return body.destination === undefined ? { items: (body.event_ids ?? []).filter((id) => !untold.has(id)).map(told) } : window(body);
+    if (body.destination !== undefined) return window(body);
+    const ids = (body.event_ids ?? []).filter((id) => !untold.has(id));
+    return { items: ids.map((id) => (toldLate.has(id) ? told(id, new Date()) : told(id))) };
   });
   server.route('/internal/v1/vault:read', { callers, body: items('leads') }, async (body) => ({
     items: body.items.map(({ lead_ref = '' }): VaultReadItem => {
@@ -207,6 +217,13 @@ function serve(server: InternalServer, { deliveries, leads, untold, erased }: Se
   }));
 }
 
-function told(eventId: string): Pick<WindowItem, 'event_id' | 'destination' | 'state'> {
-  return { event_id: eventId, destination: 'lead/sales/0/lead_delivered', state: 'delivered' };
+/** @param at when; not later than the lead's end where it is not said. */
+function told(eventId: string, at = new Date(0)): Pick<WindowItem, 'event_id' | 'destination' | 'state' | 'finished_at' | 'operations'> {
+  return {
+    event_id: eventId,
+    destination: 'lead/sales/0/lead_delivered',
+    state: 'delivered',
+    finished_at: at.toISOString(),
+    operations: [],
+  };
 }

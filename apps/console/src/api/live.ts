@@ -37,7 +37,8 @@ export const useLiveState = (): LiveState =>
 const stale: Record<string, readonly string[]> = {
   'dead-letters': ['dead-letters', 'overview', 'lead'],
   batches: ['batches', 'overview', 'lead'],
-  destinations: ['destinations', 'overview', 'lead'],
+  // The queue of what is held names those that nothing is sent to.
+  destinations: ['destinations', 'dead-letters', 'overview', 'lead'],
   reconciliation: ['reconciliation', 'overview', 'lead'],
 };
 

@@ -27,10 +27,14 @@ export type TimelineOperation = TimelineDelivery['operations'][number];
 export type TimelineEvent = Timeline['events'][number];
 export type Revealed = Schemas['LeadsRevealResponse'];
 
-/** What a person must decide on; of what is held some fields are null. */
-export type DeadLetter = Item<Schemas['LettersListResponse']>;
+/** What a person must decide on; of what is held or uncertain some fields are null. */
+export type LetterList = Schemas['LettersListResponse'];
+export type DeadLetter = Item<LetterList>;
+/** A destination that nothing is sent to, with what lies on its topic. */
+export type BlockedDestination = NonNullable<LetterList['blocked']>[number];
 export type LetterGroups = Schemas['LettersGroupsResponse'];
 export type LetterGroup = Item<LetterGroups>;
+export type DismissedLetters = Schemas['LettersDismissManyResponse'];
 export type Note = Item<Schemas['LettersNotesResponse']>;
 
 export type DestinationList = Schemas['DestinationsListResponse'];
@@ -49,6 +53,7 @@ export type BatchEdit = Schemas['BatchesEditRequest'];
 export type Erasure = Schemas['ErasuresShowResponse'];
 export type ErasureSummary = Item<Schemas['ErasuresListResponse']>;
 export type Correction = Schemas['CorrectionsShowResponse'];
+export const correctionStates = ['draft', 'approved', 'sent', 'done', 'failed', 'expired'] as const satisfies Correction['state'][];
 
 export type ReconciliationRun = Item<Schemas['ReconciliationRunsResponse']>;
 export type RunRequest = Schemas['ReconciliationStartRequest'];

@@ -10,6 +10,9 @@ const full = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 });
 
+/** A moment within a sentence that takes text alone. */
+export const moment = (at: string): string => full.format(new Date(at));
+
 /** A moment in the person's own zone, named; the tooltip has it in UTC to the millisecond. */
 export function When({ at, absent = '–' }: { at: string | null | undefined; absent?: string }) {
   if (!at) return <span className="quiet">{absent}</span>;

@@ -7,6 +7,7 @@ import { Act } from '../parts/act.js';
 import { Answer } from '../parts/answer.js';
 import { Field } from '../parts/field.js';
 import { Pager } from '../parts/pager.js';
+import { looksPersonal, searchBoxInstead } from '../parts/personal.js';
 import { Failure, Panel, ScreenHead, Teach } from '../parts/small.js';
 import { When } from '../parts/when.js';
 import { number, plain } from '../parts/words.js';
@@ -28,15 +29,7 @@ export function AuditScreen() {
         about="Who did or was refused what, newest first. Entries are written with the action itself and chained, so that an edit, a gap or a cut tail shows."
       />
       <Verify />
-      <AuditFilter
-        key={params.toString()}
-        asked={asked}
-        onSet={(form) =>
-          setParams(
-            Object.fromEntries(filters.map((name) => [name, String(form.get(name) ?? '').trim()]).filter(([, value]) => value !== '')),
-          )
-        }
-      />
+      <AuditFilter key={params.toString()} asked={asked} onSet={setParams} />
       <Panel>
         <Answer query={query}>
           {({ items, next }) => (
@@ -51,20 +44,37 @@ export function AuditScreen() {
   );
 }
 
-function AuditFilter({ asked, onSet }: { asked: Record<string, string | undefined>; onSet: (form: FormData) => void }) {
+interface AuditFilterProps {
+  asked: Record<string, string | undefined>;
+  onSet: (filter: Record<string, string>) => void;
+}
+
+function AuditFilter({ asked, onSet }: AuditFilterProps) {
+  const [refused, setRefused] = useState(false);
+  const take = (form: FormData) => {
+    const typed = filters.map((name): [string, string] => [name, String(form.get(name) ?? '').trim()]);
+    const personal = typed.some(([, value]) => looksPersonal(value));
+    setRefused(personal);
+    if (!personal) onSet(Object.fromEntries(typed.filter(([, value]) => value !== '')));
+  };
   return (
     <form
       className="toolbar"
       aria-label="Filter"
       onSubmit={(event) => {
         event.preventDefault();
-        onSet(new FormData(event.currentTarget));
+        take(new FormData(event.currentTarget));
       }}
     >
       <Field label="Action" name="action" defaultValue={asked.action} placeholder="any" />
       <Field label="Person" name="person" defaultValue={asked.person} placeholder="anybody" />
       <Field label="About" name="subject" defaultValue={asked.subject} placeholder="an id or a name" />
       <button type="submit">Filter</button>
+      {refused && (
+        <span role="alert" className="toned tone-dead">
+          {searchBoxInstead}
+        </span>
+      )}
     </form>
   );
 }

@@ -10,6 +10,7 @@ export const places: Readonly<Record<string, { path: string; name: string }>> = 
   s: { path: '/search', name: 'Search' },
   q: { path: '/queues/dead', name: 'Queues' },
   b: { path: '/batches', name: 'Batches' },
+  c: { path: '/corrections', name: 'Corrections' },
   d: { path: '/destinations', name: 'Destinations' },
   r: { path: '/reconciliation/discrepancies', name: 'Reconciliation' },
   e: { path: '/erasures', name: 'Erasures' },

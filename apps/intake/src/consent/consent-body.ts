@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { FieldProblem } from '#runtime';
+import { type FieldProblem, parseExactJson } from '#runtime';
 import { bodyProblems } from '../submission/body-problems.js';
-import { parseExactJson } from '../submission/exact-json.js';
 import { repeatedNames } from '../submission/repeated-names.js';
 
 /** Body of POST /v1/leads/{event_id}/consent. */

@@ -20,4 +20,7 @@ export class Lead {
 
   @Column('timestamptz', { name: 'accepted_at' })
   acceptedAt!: Date;
+
+  @Column('bytea')
+  event!: Buffer;
 }

@@ -17,6 +17,9 @@ export async function createApp(parts: IntakeParts, options: DoorTools & { bodyL
     // Headers that trickle in are cut here; a body that does is answered by the door.
     requestTimeout: 10_000,
     forceCloseConnections: 'idle',
+    // What still arrives on an open connection while the door closes is served like any other, and the answer ends its connection:
+    // storage outlives the door, and Fastify's own refusal is no problem document and names no time to wait.
+    return503OnClosing: false,
     // What cannot even be routed (a malformed URL) reaches no hook and no filter, and the default answer repeats it.
     frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) => sendRefusal(reply, refusals.badRequest(400)),
     clientErrorHandler: answerClientError,

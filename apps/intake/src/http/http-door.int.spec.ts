@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -9,6 +11,7 @@ import { eventually, type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
 import { startDoors } from '../../test/start-doors.js';
 import type { AcceptTools } from '../accept-leads.js';
+import { askOwnersWithinMs } from '../open-doors.js';
 import { HttpAcceptance } from './http-acceptance.js';
 
 const hash = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`;
@@ -48,7 +51,8 @@ beforeAll(async () => {
     logger: silent,
   });
   owners.route('/internal/v1/deliveries:state', { callers: ['intake'], body: statesRequest }, ({ items }) => answerOwners(items));
-  const client = () => internalClient({ baseUrl: `http://127.0.0.1:${owners.port}`, token: 'intake-token-16chars', timeoutMs: 300 });
+  const client = () =>
+    internalClient({ baseUrl: `http://127.0.0.1:${owners.port}`, token: 'intake-token-16chars', timeoutMs: askOwnersWithinMs });
   const doors = await startDoors({
     db,
     tools,
@@ -107,6 +111,12 @@ const post = (content: unknown, init: RequestInit & { key?: string } = {}) =>
   });
 /** Every operation and status that a test of this file has seen. */
 const answered = new Set<string>();
+/** A request to hand in a lead, as bytes on a connection that stays. */
+function rawPost(content: object): string {
+  const json = JSON.stringify(content);
+  const head = ['POST /v1/leads HTTP/1.1', 'Host: x', 'Authorization: Bearer key-one', 'Content-Type: application/json'];
+  return [...head, `Content-Length: ${Buffer.byteLength(json)}`, '', json].join('\r\n');
+}
 const fieldsOf = ({ json }: Answer) => json.errors?.map(({ field }) => field);
 
 function expectProblem(answer: Answer, status: number, type: string): void {
@@ -163,6 +173,15 @@ describe('POST /v1/leads', () => {
     expectProblem(answer, 422, 'idempotency-conflict');
     expect(answer.json.event_id).toBe(first.json.event_id);
     expect(fieldsOf(answer)).toEqual(['source_event_id']);
+  });
+
+  it('names in a conflict the id that was sent: the header alone, or the body where both were', async () => {
+    const { source_event_id: id, ...without } = body();
+    const byHeader = { headers: { 'idempotency-key': id } };
+    expect((await post(without, byHeader)).status).toBe(202);
+    const changed = { ...without, message: 'Something else' };
+    expect(fieldsOf(await post(changed, byHeader))).toEqual(['Idempotency-Key']);
+    expect(fieldsOf(await post({ ...changed, source_event_id: id }, byHeader))).toEqual(['source_event_id']);
   });
 
   it.each(['', 'key-one', 'Bearer', 'Bearer wrong', 'Basic a2V5LW9uZTo='])('refuses the authorization "%s"', async (authorization) => {
@@ -321,6 +340,28 @@ describe('while PostgreSQL is in trouble', () => {
     expect(answers.every(({ kind }) => kind === 'accepted')).toBe(true);
     await acceptance.idle();
     await small.close();
+  });
+});
+
+describe('while the door closes', () => {
+  it('case 20: serves a request that is on its way, and ends its connection with the answer', async () => {
+    const closing = await startDoors({ db, tools, logger: silent });
+    const socket = connect(Number(new URL(closing.url).port), '127.0.0.1');
+    const answers = () => text.match(/^(HTTP\/1\.1 .*|connection: .*)(?=\r)/gim);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const ended = once(socket, 'close');
+    const begun = rawPost(body());
+    // Its beginning is read together with the request before it.
+    socket.write(rawPost(body()) + begun.slice(0, 30));
+    await eventually('the first answer', () => text.endsWith('}'));
+    expect(answers()).toEqual(['HTTP/1.1 202 Accepted', 'Connection: keep-alive']);
+    text = '';
+    const closed = closing.app.close();
+    await eventually('a closed door', () => !closing.app.getHttpServer().listening);
+    socket.write(begun.slice(30));
+    await Promise.all([closed, ended]);
+    expect(answers()).toEqual(['HTTP/1.1 202 Accepted', 'Connection: close']);
   });
 });
 

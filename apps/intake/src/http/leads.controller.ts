@@ -33,7 +33,7 @@ export class LeadsController {
     if (reply.sent) return;
     if (answer.kind === 'invalid') throw refusals.invalid(answer.errors);
     caller.eventId = answer.eventId;
-    if (answer.kind === 'conflict') throw refusals.conflict(answer.eventId);
+    if (answer.kind === 'conflict') throw refusals.conflict(answer.eventId, read.idField);
     caller.outcome = answer.kind;
     if (answer.kind === 'replayed') reply.header('idempotency-replayed', 'true');
     void reply

@@ -58,7 +58,7 @@ const submit = {
   operationId: 'submitLead',
   summary: 'Hand in a lead',
   description:
-    'Answered within 3 s. 202 means saved: the lead will be delivered, whatever fails later. Send the same id again after any other answer or none; the first content under an id counts.',
+    'Answered within 3 s. 202 means saved: the lead will be delivered, whatever fails later. Send the same id again after any other answer or none; the first content under an id counts. A repeat that says the same but gives no consent any more is answered as a repeat, too (202, Idempotency-Replayed: true), and withdraws the consent of the lead.',
   parameters: [
     {
       name: 'Idempotency-Key',

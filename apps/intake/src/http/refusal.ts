@@ -1,4 +1,5 @@
 import { type FieldProblem, type Problem, problem } from '#runtime';
+import type { IdField } from '../submission/read-body.js';
 
 /** An answer that is not the one asked for: an RFC 9457 problem and its headers. Thrown by whatever finds the fault, sent in one place. */
 export class Refusal extends Error {
@@ -34,13 +35,14 @@ export const refusals = {
   repeated: (errors: FieldProblem[]) => new Refusal(problem(400, 'repeated-field', 'The body has a field more than once', { errors })),
   missingId: (errors: FieldProblem[]) => new Refusal(problem(400, 'missing-id', 'The submission has no id', { errors })),
   invalid: (errors: FieldProblem[]) => new Refusal(problem(422, 'invalid', 'The lead has invalid fields', { errors })),
-  conflict: (eventId: string) =>
+  /** `field`: where the client sent the id. */
+  conflict: (eventId: string, field: IdField) =>
     new Refusal(
       problem(422, 'idempotency-conflict', 'This id was already used for other content', {
         event_id: eventId,
         errors: [
           {
-            field: 'source_event_id',
+            field,
             problem: 'was already used for other content',
             fix: 'Send the content of the first request, or a new id; name the lead it changes in supersedes.',
           },

@@ -1,3 +1,4 @@
+import type { Codec } from '#messaging';
 import type { Database, Hmacs, SourceConfig } from '#runtime';
 import { DatabaseUnavailable, StatementFailed, toDatabaseError } from '#runtime';
 import { DeliveryRow } from '../entities/delivery.entity.js';
@@ -5,14 +6,19 @@ import { IntakeKeyRow } from '../entities/intake-key.entity.js';
 import { Lead } from '../entities/lead.entity.js';
 import { Rejected } from '../entities/rejected.entity.js';
 import { externalRef } from '../prepare-lead.js';
+import { submissionRef } from '../submission-ref.js';
 import type { Journey, JourneyNotification, JourneyRefusal } from './journey.js';
 import type { LiveStates, OwnerAnswer } from './live-states.js';
 import { mergeDeliveries } from './merge-deliveries.js';
 import { lastTold, rememberTold } from './told.js';
 
+/** Refusals of one submission that are told, the newest first. */
+const mostRefusals = 20;
+
 interface Tools {
   db: Database;
   hmacs: Hmacs;
+  codec: Pick<Codec, 'decode'>;
   live: LiveStates;
 }
 
@@ -25,7 +31,7 @@ export class LeadJourneys {
     return reduced(async () => {
       const owner = { organization: source.organization, source: source.id };
       const lead = await this.tools.db.dataSource.manager.findOneBy(Lead, { eventId, ...owner });
-      if (lead) return this.ofLead(lead, []);
+      if (lead) return this.ofLead(lead);
       const refusal = await this.tools.db.dataSource.manager.findOneBy(Rejected, { rejectedId: eventId, ...owner });
       return refusal ? ofRefusals([refusal]) : undefined;
     });
@@ -37,7 +43,7 @@ export class LeadJourneys {
       const { manager } = this.tools.db.dataSource;
       const owner = { organization: source.organization, source: source.id };
       const key = { ...owner, externalRef: externalRef(this.tools.hmacs, owner, sourceEventId) };
-      const refused = await manager.find(Rejected, { where: key, order: { rejectedAt: 'desc' }, take: 20 });
+      const refused = await this.refusedUnder(key);
       const stored = await manager.findOneBy(IntakeKeyRow, key);
       const lead = stored && (await manager.findOneBy(Lead, { eventId: stored.eventId }));
       if (lead) return this.ofLead(lead, refused);
@@ -45,10 +51,21 @@ export class LeadJourneys {
     });
   }
 
-  private async ofLead(lead: Lead, refused: Rejected[]): Promise<Journey> {
+  private refusedUnder(key: { organization: string; source: string; externalRef: string }): Promise<Rejected[]> {
+    return this.tools.db.dataSource.manager.find(Rejected, { where: key, order: { rejectedAt: 'desc' }, take: mostRefusals });
+  }
+
+  /** Under the id that the lead came with, which its event alone knows. */
+  private async refusedBeside({ organization, source, event }: Lead): Promise<Rejected[]> {
+    const ref = await submissionRef(this.tools.codec, event);
+    return ref === undefined ? [] : this.refusedUnder({ organization, source, externalRef: ref });
+  }
+
+  private async ofLead(lead: Lead, found?: Rejected[]): Promise<Journey> {
     const { db, live } = this.tools;
     const { eventId } = lead;
-    const [known, written, told] = await Promise.all([
+    const [refused, known, written, told] = await Promise.all([
+      found ?? this.refusedBeside(lead),
       db.dataSource.manager.find(DeliveryRow, { where: { eventId }, order: { destination: 'asc' } }),
       live.of('crm-writer', eventId),
       live.of('notifier', eventId),

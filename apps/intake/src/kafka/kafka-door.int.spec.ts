@@ -163,6 +163,20 @@ describe('the topic leads', () => {
     expect(everything).not.toMatch(/quince|zebra|not an address/i);
   });
 
+  it.each([
+    ['a NUL', { message: 'A\u0000b' }, 'message'],
+    ['more than a field may hold', { campaign: 'x'.repeat(100_000) }, 'campaign'],
+  ])('refuses the one lead of 256 in one request that has %s, and accepts the others', async (_what, changes, field) => {
+    const all = Array.from({ length: 256 }, (_, at) => submitted(at === 137 ? changes : {}));
+    const from = sent;
+    await send(...all.map(encoded));
+    await allCommitted();
+    const refused = await reject('record_offset >= $1', from);
+    expect(refused.map(({ record_offset: offset, errors }) => [BigInt(offset) - from, errors[0].field])).toEqual([[137n, field]]);
+    const found = await Promise.all(all.map(({ source_event_id: id }) => journeyOf(id)));
+    expect(found.flatMap(({ json }, at) => (json.status === 'accepted' ? [] : [[at, json.status]]))).toEqual([[137, 'rejected']]);
+  });
+
   it('refuses a source that is not configured, whatever it calls itself', async () => {
     const from = sent;
     await send(
@@ -183,8 +197,20 @@ describe('the topic leads', () => {
     await allCommitted();
     const { json } = await journeyOf(lead.source_event_id);
     expect(json).toMatchObject({ status: 'accepted', refusals: [{ class: 'conflict' }] });
+    const byEventId = await fetch(`${doors.url}/v1/leads/${String(json.event_id)}`, { headers: { authorization: 'Bearer key-one' } });
+    expect(await byEventId.json()).toEqual(json);
     const [refused] = await reject('event_id = $1', json.event_id);
     expect(refused).toMatchObject({ class: 'conflict', code: 'idempotency_conflict', source: 'website' });
+  });
+
+  it('tells of what was refused under an id before its lead was accepted, by either id', async () => {
+    const lead = submitted();
+    await send(encoded({ ...lead, message: 'A\u0000b' }), encoded(lead));
+    await allCommitted();
+    const { json } = await journeyOf(lead.source_event_id);
+    expect(json).toMatchObject({ status: 'accepted', refusals: [{ class: 'invalid' }] });
+    const byEventId = await fetch(`${doors.url}/v1/leads/${String(json.event_id)}`, { headers: { authorization: 'Bearer key-one' } });
+    expect(await byEventId.json()).toEqual(json);
   });
 
   it('case 12: refuses hostile values by name, without being stopped', async () => {

@@ -2,6 +2,7 @@ import { type LeadSubmitted, LeadSubmittedEvent } from '#contracts';
 import { type Codec, DecodeError, type ReadResult } from '#messaging';
 import { type Database, SealError, type Sql, type TraceContext, unseal } from '#runtime';
 import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.js';
+import { DatabaseClock } from '../database-clock.js';
 import { type ReadRecord, type Refused, readRecord } from '../kafka/read-record.js';
 import { personOf, refusalOf } from '../kafka/refusal-of.js';
 import { planDeliveries } from '../plan-deliveries.js';
@@ -75,11 +76,13 @@ async function decide(tx: Sql, tools: DecideTools, { item, read, row, trace }: A
   if (!(await isLocked(tx, item))) return undefined;
   if (!('submission' in read)) return refuse(tx, item, read);
   const submission = { ...read.submission, submittedAt: read.submission.submittedAt ?? row.record_at };
-  const inTx = { ...tools, db: tx, relayWake: () => {} };
+  // The clock too: another connection might not come before this one is given back.
+  const clock = new DatabaseClock(tx);
+  const inTx = { ...tools, db: tx, clock, relayWake: () => {} };
   const [answer] = await acceptLeads(inTx, [{ submission, trace, deadlineAt: item.deadlineAt }]);
   const refused = refusalOf(read, answer);
   const keys = personOf(tools.hmacs, read);
-  if (answer?.kind === 'accepted' && (await isTooOld(tools, submission)))
+  if (answer?.kind === 'accepted' && (await isTooOld(inTx, submission)))
     throw new NotStored({ ...tooOld(), source: read.source, externalRef: read.externalRef, keys });
   if (refused === undefined) return accept(tx, item, { read, keys, answer: answer as Accepted });
   // A row that PostgreSQL refused has ended the transaction with it.
@@ -88,7 +91,10 @@ async function decide(tx: Sql, tools: DecideTools, { item, read, row, trace }: A
 }
 
 /** What it says itself is known only now; the dry run went by the time of the record. */
-async function isTooOld({ clock, site }: DecideTools, submission: Submission & { submittedAt: Date }): Promise<boolean> {
+async function isTooOld(
+  { clock, site }: Pick<DecideTools, 'clock' | 'site'>,
+  submission: Submission & { submittedAt: Date },
+): Promise<boolean> {
   const { maxAgeMs } = planDeliveries(site, submission).policy;
   return (await clock.now()).getTime() - submission.submittedAt.getTime() > maxAgeMs;
 }

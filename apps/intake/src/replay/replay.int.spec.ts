@@ -13,7 +13,9 @@ import { eventually, type TestDatabase, testDatabase, testInfra, uniqueName } fr
 import { acceptTools, codec, openIntakeDatabase, silent, site, source, submission } from '../../test/fixture.js';
 import { type Doors, startDoors } from '../../test/start-doors.js';
 import { type Acceptance, type AcceptTools, acceptLeads } from '../accept-leads.js';
+import { DatabaseClock } from '../database-clock.js';
 import { eraseLeads } from '../erasure/erase-leads.js';
+import { decideAgain } from './decide-again.js';
 import { closeItems, itemStates } from './item-states.js';
 import { lookUpItems, replayFacts } from './replay-facts.js';
 import { ReplayedItems } from './replayed-items.js';
@@ -254,6 +256,19 @@ describe('an approved refused record', () => {
     await replay(again);
     expect(await stateOf(again)).toMatchObject({ applied: false, state: 'delivered' });
     expect(await rows('select 1 from intake.intake_key where source = $1', ['new-feed'])).toHaveLength(1);
+  });
+
+  it('needs one connection alone: whoever decides does not wait for a second one', async () => {
+    const item = { ...itemOf(await refusedRecordOf(submitted({ source: 'lone-feed' })), refusedRecord), deadlineAt };
+    now.sources = [...now.sources, source({ id: 'lone-feed' })];
+    const lone = await openIntakeDatabase(database.url, 1);
+    try {
+      const { context } = tools.telemetry.startSpan('test', { kind: 'consumer' });
+      const decided = await decideAgain({ ...tools, db: lone, clock: new DatabaseClock(lone), codec }, item, context);
+      expect(decided).toMatchObject({ outcome: 'done', code: 'accepted' });
+    } finally {
+      await lone.close();
+    }
   });
 
   it('whose submission was accepted meanwhile comes to the same lead', async () => {

@@ -38,14 +38,21 @@ const newest = `order by l.event_id desc limit ${most}`;
 const byIdSql = `select ${columns} from lead l where l.event_id = any ($2::uuid[]) and ${scoped} ${newest}`;
 const byTraceSql = `select ${columns} from lead l where substr(l.traceparent, 4, 32) = $2 and ${scoped} ${newest}`;
 const byRefSql = `select ${columns} from lead l where l.lead_ref = $2 and ${scoped} ${newest}`;
-/** 64 bits of a key belong to one organization's key: the organization is asked for too. A corrected address stands in the vault alone. */
+/** What the vault keeps under one key that is looked at, newest first: leads may have several revisions. A number of a front desk is everybody's. */
+const mostKept = 1_000;
+/**
+ * 64 bits of a key belong to one organization's key: the organization is asked for too. A corrected address stands in the vault alone, whose rows
+ * go in the order in which their leads came. Each is looked up at its key: `offset 0` keeps that from becoming one reading of all leads.
+ */
 const byContactSql = (column: string): string => `
 with kept as materialized (
-  select v.lead_ref, asked.organization from vault v join unnest($2::bigint[], $3::text[]) as asked(key, organization) on v.${column} = asked.key
-  where v.${column} = any ($2::bigint[])
+  select distinct newest.lead_ref, asked.organization from unnest($2::bigint[], $3::text[]) as asked(key, organization) cross join lateral (
+    select v.lead_ref from vault v where v.${column} = asked.key order by v.delete_after desc limit ${mostKept}
+  ) newest
 )
-select ${columns} from lead l where l.lead_ref in (select lead_ref from kept)
-  and (l.lead_ref, l.organization) in (select lead_ref, organization from kept) and ${scoped} ${newest}`;
+select ${columns} from kept cross join lateral (
+  select * from lead l where l.lead_ref = kept.lead_ref and l.organization = kept.organization and ${scoped} offset 0
+) l ${newest}`;
 
 /**
  * Leads by one of their ids, or by an address of the person, read with the rules of intake and found by its keyed hash: the address itself stands

@@ -1,14 +1,7 @@
-import {
-  type Announcement,
-  type CourseDelivery,
-  type CourseRefusal,
-  headers,
-  LeadAcceptedEvent,
-  type LeadCourse,
-  longestVaultMs,
-} from '#contracts';
+import { type Announcement, type CourseDelivery, type CourseRefusal, headers, type LeadCourse, longestVaultMs } from '#contracts';
 import type { Codec } from '#messaging';
 import type { Database, Sql } from '#runtime';
+import { submissionRef } from '../submission-ref.js';
 
 interface Row extends Omit<LeadCourse, 'vault' | 'deliveries' | 'notifications' | 'refusals' | 'announcement' | 'superseded_by'> {
   vault: LeadCourse['vault'] | null;
@@ -84,16 +77,6 @@ export async function leadCourse(tools: CourseTools, eventId: string): Promise<L
     notifications: row.notifications ?? [],
     refusals: row.refusals ?? [],
   };
-}
-
-/** Keyed hash of the source's own id, which the event carries; undefined where the event cannot be read now. */
-async function submissionRef(codec: CourseTools['codec'], event: Buffer): Promise<string | undefined> {
-  return Promise.resolve()
-    .then(() => codec.decode(LeadAcceptedEvent, event))
-    .then(
-      ({ source_event_ref }) => source_event_ref,
-      () => undefined,
-    );
 }
 
 /** What its owner has claimed was announced; only for the rest the outbox is read. */

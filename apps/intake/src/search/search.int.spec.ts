@@ -66,6 +66,10 @@ const found = async (request: object): Promise<string[]> => (await find(request)
 const course = async (event_id: string): Promise<LeadCourse | null> =>
   (await operator.post<{ course: LeadCourse | null }>('/internal/v1/leads:course', { event_id })).course;
 
+const revisionSql = `insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, email_key, phone_key, delete_after)
+  select v.lead_ref, v.revision + 1, v.key_id, v.wrapped_key, v.sealed, v.email_key, v.phone_key, v.delete_after
+  from vault v join lead l using (lead_ref) where l.event_id = $1`;
+
 describe('finding a lead', () => {
   it('works by each of its ids, and shows it by names and references alone', async () => {
     const { eventId, leadRef } = await accept({ sourceEventId: 'web-1' });
@@ -85,6 +89,22 @@ describe('finding a lead', () => {
     expect(await found({ kind: 'lead_ref', value: leadRef.toLowerCase() })).toEqual([eventId]);
     const [row] = await db.sql<{ traceparent: string }>('spec.trace', 'select traceparent from lead where event_id = $1', [eventId]);
     expect(await found({ kind: 'trace_id', value: row?.traceparent.split('-')[1]?.toUpperCase() })).toContain(eventId);
+  });
+
+  it("shows the newest hundred of a number that is everybody's, and no lead twice", async () => {
+    const contact = { phone: '+12025550123' };
+    const all: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const leads = Array.from({ length: 50 }, (_, index) => ({
+        submission: submission({ sourceEventId: `all-${n}-${index}`, contact }),
+        trace,
+      }));
+      for (const answer of await acceptLeads(tools, leads)) if ('eventId' in answer) all.push(answer.eventId);
+    }
+    // Another revision of one of them.
+    await db.sql('spec.revision', revisionSql, [all.toSorted().at(-1)]);
+    expect(all).toHaveLength(150);
+    expect(await found({ kind: 'phone', value: contact.phone })).toEqual(all.toSorted().toReversed().slice(0, 100));
   });
 
   it('reads a typed address by the rules of intake, whatever form it was typed in', async () => {

@@ -1,7 +1,7 @@
 import { StatementFailed } from '#runtime';
 
 /**
- * Runs a batch; where the database refuses its data (SQLSTATE class 22 or 23, which says that one row is wrong but not which), halves it until
+ * Runs a batch; where the database refuses its data (SQLSTATE class 22, 23 or 54, which says that one row is wrong but not which), halves it until
  * the single row is found, so that this row alone fails. A deadlock or serialisation failure is run again. Any other error is thrown on.
  */
 export async function bisect<Item>(

@@ -1,5 +1,6 @@
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js';
 import validator from 'validator';
+import { isPlainEmail, isPlainPhone } from './plain-contact.js';
 
 /** A value in its one normal form, or why it has none. */
 export type Normalised = { value: string } | { problem: string; fix: string };
@@ -13,7 +14,7 @@ export function normaliseEmail(text: string): Normalised {
   if (trimmed === '') return { value: '' };
   const at = trimmed.lastIndexOf('@');
   const address = trimmed.slice(0, at + 1) + trimmed.slice(at + 1).toLowerCase();
-  if (!validator.isEmail(address)) {
+  if (!isPlainEmail(address) && !validator.isEmail(address)) {
     return { problem: 'is not an e-mail address', fix: 'Send one address such as name@example.test, or leave the field out.' };
   }
   return { value: address };
@@ -30,7 +31,7 @@ export function emailIdentity(email: string): string {
  */
 export function normalisePhone(text: string, country: string): Normalised {
   const trimmed = text.trim();
-  if (trimmed === '') return { value: '' };
+  if (trimmed === '' || isPlainPhone(trimmed)) return { value: trimmed };
   const home = isSupportedCountry(country) ? (country as CountryCode) : undefined;
   // extract: false, or a number would be picked out of a sentence and the rest lost.
   const phone = parsePhoneNumberFromString(trimmed, { defaultCountry: home, extract: false });

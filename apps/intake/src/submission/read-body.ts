@@ -1,13 +1,15 @@
-import type { FieldProblem } from '#runtime';
+import { ExactNumber, type FieldProblem, parseExactJson } from '#runtime';
 import { bodyProblems, isObject } from './body-problems.js';
-import { ExactNumber, parseExactJson } from './exact-json.js';
 import { type LeadBody, leadBody } from './lead-body.js';
 import type { CustomValue, RawSubmission } from './raw-submission.js';
 import { repeatedNames } from './repeated-names.js';
 
-/** What the body and the header say, as far as types go; the id is '' where `errors` says that it is missing. */
+/** Where a submission id may stand. */
+export type IdField = 'source_event_id' | 'Idempotency-Key';
+
+/** What the body and the header say, as far as types go; `idField`: where the id stood, the body's where both have it. */
 export type ReadBody =
-  | { ok: true; raw: RawSubmission }
+  | { ok: true; raw: RawSubmission; idField: IdField }
   | { ok: false; reason: 'malformed'; detail: string }
   | { ok: false; reason: 'repeated' | 'missing_id' | 'invalid'; errors: FieldProblem[] };
 
@@ -31,7 +33,7 @@ export function readBody(bytes: Buffer, idempotencyKey: string | undefined): Rea
   const id = submissionId(body, idempotencyKey);
   if ('errors' in id) return { ok: false, reason: id.missing ? 'missing_id' : 'invalid', errors: [...id.errors, ...errors] };
   if (!parsed.success) return { ok: false, reason: 'invalid', errors };
-  return { ok: true, raw: toRaw(parsed.data, id.value, customOf(body)) };
+  return { ok: true, raw: toRaw(parsed.data, id.value, customOf(body)), idField: id.field };
 }
 
 function toRaw(body: LeadBody, sourceEventId: string, custom: RawSubmission['custom']): RawSubmission {
@@ -65,7 +67,7 @@ function textForExactNumbers(body: unknown): void {
   }
 }
 
-type SubmissionId = { value: string } | { missing: boolean; errors: FieldProblem[] };
+type SubmissionId = { value: string; field: IdField } | { missing: boolean; errors: FieldProblem[] };
 
 const visibleAscii = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
@@ -74,9 +76,9 @@ function submissionId(body: unknown, header: string | undefined): SubmissionId {
   const given = isObject(body) ? (body.source_event_id ?? undefined) : undefined;
   // Another type than text is named by the schema already.
   const inBody = given === undefined || typeof given === 'string' ? given : undefined;
-  if (given !== inBody) return { value: '' };
+  if (given !== inBody) return { value: '', field: 'source_event_id' };
   const key = header?.trim().replace(/^"(.*)"$/, '$1');
-  const headerField = 'Idempotency-Key';
+  const headerField: IdField = 'Idempotency-Key';
   if (key !== undefined && !visibleAscii.test(key)) {
     return {
       missing: false,
@@ -104,5 +106,5 @@ function submissionId(body: unknown, header: string | undefined): SubmissionId {
       ],
     };
   }
-  return { value: inBody ?? key ?? '' };
+  return { value: inBody ?? key ?? '', field: inBody === undefined ? headerField : 'source_event_id' };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseExactJson } from './exact-json.js';
+import { parseExactJson } from '#runtime';
 import { repeatedNames } from './repeated-names.js';
 
 const repeatedIn = (text: string): string[] => {

@@ -1,5 +1,5 @@
+import { ExactNumber } from '#runtime';
 import { isObject } from './body-problems.js';
-import { ExactNumber } from './exact-json.js';
 import { fieldPath } from './text.js';
 
 const nameEnd = /"\s*:/g;

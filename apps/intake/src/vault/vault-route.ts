@@ -6,7 +6,10 @@ import { readVault } from './read-vault.js';
 const maxItems = 500;
 const body = z.object({ items: z.array(z.object({ lead_ref: z.string().max(64) })).max(maxItems) });
 
-/** The only way out for personal data: POST /internal/v1/vault:read, for the callers that deliver it or compare what was delivered. */
+/**
+ * POST /internal/v1/vault:read: personal data as it was handed in, for the callers that deliver it or compare what was delivered. The only other way
+ * out is one lead at a time, to a person with a reason: reveal-routes.ts.
+ */
 export function serveVault(server: InternalServer, tools: { db: Sql; ring: KeyRing; logger: Logger }): void {
   const callers = ['crm-writer', 'notifier', 'reconciler'];
   server.route('/internal/v1/vault:read', { callers, maxItems, body }, async ({ items }, { caller }) => {

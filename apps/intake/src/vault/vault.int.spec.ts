@@ -75,6 +75,23 @@ describe('a vault read', () => {
     expect(items[1]).not.toHaveProperty('consent_withdrawn');
   });
 
+  it('is for the services that deliver: the operator is refused, and so is whoever has no token', async () => {
+    const { leadRef } = await accept();
+    const body = { items: [{ lead_ref: leadRef }] };
+    const refused = await operator.post('/internal/v1/vault:read', body).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(InternalRefused);
+    expect(refused).toMatchObject({ status: 403 });
+    for (const headers of [{}, { authorization: 'Bearer another-token-16chars' }]) {
+      const answer = await fetch(`http://127.0.0.1:${server.port}/internal/v1/vault:read`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+      expect(answer.status).toBe(401);
+      expect(await answer.text()).not.toContain('ada@example.test');
+    }
+  });
+
   it('gives the newest revision', async () => {
     const { leadRef } = await accept();
     await root.query(

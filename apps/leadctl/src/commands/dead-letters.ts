@@ -115,6 +115,7 @@ export function dismissalLine(id: string, { dismissed, outcome }: Dismissal): Li
     row_gone: 'closed: the service has no row of its delivery any more',
     destination_removed: 'closed: its destination is not in the site file any more',
     delivery_decides: 'nothing was changed: it closes by what becomes of its delivery',
+    in_batch: 'nothing was changed: it is in an approved batch',
     closed_before: 'nothing was changed: it was closed before',
     unknown_letter: 'nothing was changed: there is no such dead letter',
   };

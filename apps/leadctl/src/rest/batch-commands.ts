@@ -1,5 +1,5 @@
 import type { Line } from '../output.js';
-import { number, part, type RestCommand, text, texts } from './rest-command.js';
+import { causeOf, causeOptions, moreLines, named, number, part, type RestCommand, text, texts } from './rest-command.js';
 
 export interface BatchReport {
   batch_id: string;
@@ -59,12 +59,15 @@ const list = {
   options: [
     ['--state <state>', 'only in this state'],
     ['--after <cursor>', 'the `next` of the page before'],
+    ['--limit <n>', 'at most so many'],
   ],
-  call: (_words, options) => ({ method: 'GET', path: 'batches', query: { state: text(options, 'state'), after: text(options, 'after') } }),
-  lines: ({ items }) =>
-    items.map(({ batch_id, state, author, approver, counts }) => ({ batch_id, state, author, approver: approver ?? '', ...counts })),
+  call: (_words, options) => ({ method: 'GET', path: 'batches', query: named(options, ['state', 'after', 'limit']) }),
+  lines: ({ items, next }) => [
+    ...items.map(({ batch_id, state, author, approver, counts }) => ({ batch_id, state, author, approver: approver ?? '', ...counts })),
+    ...moreLines('batch_id', next),
+  ],
   empty: 'no batches',
-} satisfies RestCommand<{ items: BatchReport[] }>;
+} satisfies RestCommand<{ items: BatchReport[]; next?: string }>;
 
 const draft = {
   usage: 'draft',
@@ -73,9 +76,14 @@ const draft = {
   options: [
     ['--destination <name>', 'only of this destination'],
     ['--class <class>', 'only of this failure class'],
-    ['--code <code>', "only with this code of the provider's"],
+    ...causeOptions,
     ['--organization <name>', 'only of this organization'],
+    ['--source <source>', 'only of this source'],
     ['--form <form>', 'only of this form'],
+    ['--submitted-from <time>', 'only of leads submitted from this time on (ISO 8601)'],
+    ['--submitted-to <time>', 'and before this one'],
+    ['--dead-from <time>', 'only what ended from this time on (ISO 8601)'],
+    ['--dead-to <time>', 'and before this one'],
     ['--event-id <id...>', 'only these leads'],
     ['--max <n>', 'items at most'],
     ['--new-deadline <duration>', 'from the approval on, such as 4h'],
@@ -89,7 +97,12 @@ const draft = {
     path: 'batches',
     body: {
       filter: {
-        ...Object.fromEntries(['destination', 'class', 'code', 'organization', 'form'].map((name) => [name, text(options, name)])),
+        ...named(options, ['destination', 'class', 'organization', 'source', 'form']),
+        ...causeOf(options, true),
+        submitted_from: text(options, 'submittedFrom'),
+        submitted_to: text(options, 'submittedTo'),
+        dead_from: text(options, 'deadFrom'),
+        dead_to: text(options, 'deadTo'),
         event_ids: texts(options, 'eventId'),
       },
       max: number(options, 'max'),
@@ -200,7 +213,7 @@ const items = {
       state,
       ...(repair && { repair: repair.map(({ repair: what, kind, ref = '' }) => `${what} ${kind} ${ref}`.trim()).join(', ') }),
     })),
-    ...(next === undefined ? [] : [{ event_id: `more: --after ${next}` }]),
+    ...moreLines('event_id', next),
   ],
   empty: 'no items',
 } satisfies RestCommand<{ items: Item[]; next?: string }>;

@@ -1,5 +1,5 @@
 import type { Line } from '../output.js';
-import { part, type RestCommand, readJson, text } from './rest-command.js';
+import { moreLines, named, part, type RestCommand, readJson, text } from './rest-command.js';
 
 interface Correction {
   correction_id: string;
@@ -31,6 +31,35 @@ const lines = (correction: Correction): Line[] => [
 
 const ended = new Set(['done', 'failed', 'expired']);
 
+const list = {
+  usage: 'list',
+  about: 'corrections, the newest first; those in state draft wait for a second person',
+  options: [
+    ['--state <state>', 'draft, approved, sent, done, failed or expired'],
+    ['--event-id <id>', 'only of this lead'],
+    ['--after <cursor>', 'the `next` of the page before'],
+    ['--limit <n>', 'at most so many'],
+  ],
+  call: (_words, options) => ({
+    method: 'GET',
+    path: 'corrections',
+    query: { event_id: text(options, 'eventId'), ...named(options, ['state', 'after', 'limit']) },
+  }),
+  lines: ({ items, next }) => [
+    ...items.map(({ correction_id, state, event_id, destination, fields, author, approver }) => ({
+      correction_id,
+      state,
+      event_id,
+      destination,
+      fields: fields.join(', '),
+      author,
+      approver: approver ?? '',
+    })),
+    ...moreLines('correction_id', next),
+  ],
+  empty: 'no corrections',
+} satisfies RestCommand<{ items: Correction[]; next?: string }>;
+
 const draft = {
   usage: 'draft <event-id> <destination>',
   about: 'seal corrected fields, read from standard input as JSON ({"email": …}), and say what they would change; nothing is changed',
@@ -61,4 +90,4 @@ const approve = {
 } satisfies RestCommand<Correction>;
 
 /** Commands of the group `corrections`. The values of the fields stand in no list of processes and no history. */
-export const correctionCommands = [draft, show, approve] as readonly RestCommand<never>[];
+export const correctionCommands = [list, draft, show, approve] as readonly RestCommand<never>[];

@@ -1,5 +1,5 @@
 import type { Line } from '../output.js';
-import { part, type RestCommand, readTyped, text } from './rest-command.js';
+import { awayLines, part, type RestCommand, readTyped, text } from './rest-command.js';
 
 interface Found {
   items: {
@@ -23,8 +23,8 @@ export const search: RestCommand<Found> = {
     path: 'search',
     body: { text: given ?? (await readTyped()), kind: text(options, 'kind') },
   }),
-  lines: ({ items }) =>
-    items.map(({ event_id, kind, organization, source, form, submitted_at, state }) => ({
+  lines: ({ items, unavailable }) => [
+    ...items.map(({ event_id, kind, organization, source, form, submitted_at, state }) => ({
       event_id,
       found_as: kind,
       organization,
@@ -33,8 +33,12 @@ export const search: RestCommand<Found> = {
       submitted_at: submitted_at ?? '',
       state,
     })),
+    ...awayLines('event_id', unavailable),
+  ],
   empty: 'no lead is known by this',
   found: ({ items }) => items.length === 0,
+  // What is not found may be known where nobody answers.
+  away: ({ items, unavailable = [] }) => items.length === 0 && unavailable.length > 0,
 };
 
 interface Timeline {
@@ -47,8 +51,26 @@ interface Timeline {
     class?: string | null;
     code?: string | null;
     next_attempt_at?: string | null;
+    why?: string;
   }[];
-  events: { at: string; title: string; service: string; destination?: string | null; outcome?: string | null; detail?: string | null }[];
+  events: TimelineEvent[];
+  unavailable?: string[];
+}
+
+interface TimelineEvent {
+  at: string;
+  title: string;
+  destination?: string | null;
+  number?: number;
+  outcome?: string | null;
+  class?: string;
+  code?: string;
+  status?: number;
+  provider_request_id?: string;
+  duration_ms?: number;
+  ref?: string;
+  by?: string;
+  detail?: string | null;
 }
 
 const final = new Set(['delivered', 'dead', 'expired', 'discarded', 'erased']);
@@ -95,18 +117,51 @@ interface Revealed {
   fields: Record<string, unknown>;
 }
 
-function timelineLines({ summary, deliveries, events }: Timeline): Line[] {
+/** Where, which call, what was answered, by which request of theirs, and how long it took. */
+function factsOf(event: TimelineEvent): string {
+  const {
+    destination,
+    number,
+    outcome,
+    class: failure,
+    code,
+    status,
+    provider_request_id: request,
+    duration_ms: ms,
+    ref,
+    by,
+    detail,
+  } = event;
+  const facts = [
+    destination,
+    number && `#${number}`,
+    outcome,
+    failure === outcome ? undefined : failure,
+    code,
+    status && `status ${status}`,
+    request && `request ${request}`,
+    ms === undefined ? undefined : `${ms} ms`,
+    ref && `their id ${ref}`,
+    by && `by ${by}`,
+    detail,
+  ];
+  return facts.filter(Boolean).join(' ');
+}
+
+function timelineLines({ summary, deliveries, events, unavailable }: Timeline): Line[] {
   const line = (when: string, what: string, detail: string): Line => ({ when, what, detail });
   return [
     line('', 'what happened', summary.what_happened),
     line(summary.when ?? '', 'next', `${summary.next} (${summary.who})`),
     line('', 'the customer saw', summary.seen_by_customer),
     line('', 'sales saw', summary.seen_by_sales),
-    ...deliveries.map(({ service, destination, state, class: failure, code, next_attempt_at }) =>
-      line(next_attempt_at ?? '', `${service} ${destination}`, [state, failure, code].filter(Boolean).join(' ')),
+    ...deliveries.map(({ service, destination, state, class: failure, code, next_attempt_at, why }) => {
+      const stands = [state, failure, code].filter(Boolean).join(' ');
+      return line(next_attempt_at ?? '', `${service} ${destination}`, why === undefined ? stands : `${stands}: ${why}`);
+    }),
+    ...awayLines('what', unavailable).map(({ what = '' }) =>
+      line('', String(what), 'what only it knows is missing, or what was heard last'),
     ),
-    ...events.map(({ at, title, destination, outcome, detail }) =>
-      line(at, title, [destination, outcome, detail].filter(Boolean).join(' ')),
-    ),
+    ...events.map((event) => line(event.at, event.title, factsOf(event))),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Line } from '../output.js';
-import { part, type RestCommand, readTyped, text, type Words } from './rest-command.js';
+import type { Unclaimed } from './blocked-lines.js';
+import { awayLines, moreLines, named, part, type RestCommand, readTyped, text, type Words } from './rest-command.js';
 
 interface Destination {
   service: string;
@@ -9,8 +10,14 @@ interface Destination {
   hold?: { by: string; reason: string };
   open_until?: string;
   latency?: { total?: { p50: number; p99: number } };
-  backlog: { waiting: number; held: number; oldest_at?: string };
+  backlog: { waiting: number; held: number; unclaimed?: Unclaimed; oldest_at?: string };
   drain?: { left: number; rate_per_s: number; eta_s: number | null };
+}
+
+/** Never 0 where nobody can say: the reason stands in its place. A channel has none. */
+function unclaimedText({ count, at_most, unknown }: Unclaimed = {}): string | number {
+  if (unknown !== undefined) return `unknown (${unknown})`;
+  return at_most === true ? `at most ${count}` : (count ?? '');
 }
 
 export const listDestinations = {
@@ -27,11 +34,12 @@ export const listDestinations = {
         p99_ms: latency?.total?.p99 ?? '',
         waiting: backlog.waiting,
         held: backlog.held,
+        unclaimed: unclaimedText(backlog.unclaimed),
         oldest_at: backlog.oldest_at ?? '',
         drain: drain === undefined ? '' : `${drain.left} left at ${drain.rate_per_s}/s${drain.eta_s === null ? '' : `, ${drain.eta_s} s`}`,
       }),
     ),
-    ...unavailable.map((service): Line => ({ destination: `${service} does not answer` })),
+    ...awayLines('destination', unavailable),
   ],
   empty: 'no destinations',
 } satisfies Pick<RestCommand<{ items: Destination[]; unavailable: string[] }>, 'call' | 'lines' | 'empty'>;
@@ -42,7 +50,7 @@ export function decideDestination(what: 'hold' | 'release') {
     call: ([name], options) => ({
       method: 'POST',
       path: `destinations/${part(name)}/${what}`,
-      body: { reason: text(options, 'reason'), service: text(options, 'service') },
+      body: { reason: text(options, 'reason'), service: text(options, 'service'), since: text(options, 'since') },
     }),
     lines: () => [{ result: what === 'hold' ? 'held' : 'released' }],
   } satisfies Pick<RestCommand<unknown>, 'call' | 'lines'>;
@@ -119,25 +127,43 @@ const finishTask = {
   lines: erasureLines,
 } satisfies RestCommand<Erasure>;
 
+interface ErasureSummary {
+  erasure_id: string;
+  state: string;
+  kind: string;
+  author: string;
+  approver: string | null;
+  created_at: string;
+  expires_at: string;
+  approved_at: string | null;
+  erased_at: string | null;
+  completed_at: string | null;
+}
+
+const erasureLine = (erasure: ErasureSummary): Line => ({
+  erasure_id: erasure.erasure_id,
+  state: erasure.state,
+  subject: erasure.kind,
+  author: erasure.author,
+  approver: erasure.approver ?? '',
+  created_at: erasure.created_at,
+  approved_at: erasure.approved_at ?? `expires ${erasure.expires_at}`,
+  erased_at: erasure.erased_at ?? '',
+  completed_at: erasure.completed_at ?? '',
+});
+
 const listErasures = {
   usage: 'list',
-  about: 'erasures, the newest first',
+  about: 'erasures, the newest first; what each place held is in `show`',
   options: [
+    ['--state <state>', 'only in this state'],
     ['--after <cursor>', 'the `next` of the page before'],
     ['--limit <n>', 'at most so many'],
   ],
-  call: (_words, options) => ({ method: 'GET', path: 'erasures', query: { after: text(options, 'after'), limit: text(options, 'limit') } }),
-  lines: ({ items }) =>
-    items.map(({ erasure_id, state, author, created_at, places, tasks }) => ({
-      erasure_id,
-      state,
-      author,
-      created_at,
-      places_open: places.filter(({ done }) => !done).length,
-      tasks_open: tasks.filter(({ done }) => !done).length,
-    })),
+  call: (_words, options) => ({ method: 'GET', path: 'erasures', query: named(options, ['state', 'after', 'limit']) }),
+  lines: ({ items, next }) => [...items.map(erasureLine), ...moreLines('erasure_id', next)],
   empty: 'no erasures',
-} satisfies RestCommand<{ items: (Erasure & { author: string; created_at: string })[] }>;
+} satisfies RestCommand<{ items: ErasureSummary[]; next?: string }>;
 
 export const erasureCommands = [listErasures, requestErasure, approveErasure, showErasure, finishTask] as readonly RestCommand<never>[];
 
@@ -162,18 +188,14 @@ const listAudit = {
   call: (_words, options) => ({
     method: 'GET',
     path: 'audit',
-    query: {
-      action: text(options, 'action'),
-      person: text(options, 'person'),
-      subject: text(options, 'about'),
-      after: text(options, 'after'),
-      limit: text(options, 'limit'),
-    },
+    query: { ...named(options, ['action', 'person', 'after', 'limit']), subject: text(options, 'about') },
   }),
-  lines: ({ items }) =>
-    items.map(({ seq, at, person, action, subject }) => ({ seq: seq ?? '', at, person, action, about: JSON.stringify(subject) })),
+  lines: ({ items, next }) => [
+    ...items.map(({ seq, at, person, action, subject }) => ({ seq: seq ?? '', at, person, action, about: JSON.stringify(subject) })),
+    ...moreLines('seq', next),
+  ],
   empty: 'nothing stands in the audit',
-} satisfies RestCommand<{ items: AuditEntry[] }>;
+} satisfies RestCommand<{ items: AuditEntry[]; next?: string }>;
 
 export interface AuditReport {
   ok: boolean;

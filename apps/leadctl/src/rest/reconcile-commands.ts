@@ -1,6 +1,6 @@
 import type { Line } from '../output.js';
 import { balance } from './balance-command.js';
-import { named, number, part, type RestCommand, text, texts, type Words } from './rest-command.js';
+import { moreLines, named, number, part, type RestCommand, text, texts, type Words } from './rest-command.js';
 
 interface Run {
   run_id: string;
@@ -61,7 +61,8 @@ function beginOf(options: Words): string | undefined {
 
 const startRun = {
   usage: 'run <destination>',
-  about: 'compare what was submitted or changed in a window with what the destination holds; changes nothing there',
+  about:
+    'compare what was submitted or changed in a window with what the destination holds; changes nothing there. A part (--form, --campaign, --outcome) is compared without orphans, possible twins and what was changed there; what is open from before is looked at again by schedule alone',
   options: [
     ['--from <time>', 'leads submitted, or whose delivery last changed, from this time on (ISO 8601)'],
     ['--to <time>', 'and before this one (default: now)'],
@@ -111,9 +112,9 @@ const listRuns = {
     path: 'reconciliation/runs',
     query: named(options, ['destination', 'state', 'after', 'limit']),
   }),
-  lines: ({ items }) => items.map(runLine),
+  lines: ({ items, next }) => [...items.map(runLine), ...moreLines('run_id', next)],
   empty: 'nothing was compared',
-} satisfies RestCommand<{ items: Run[] }>;
+} satisfies RestCommand<{ items: Run[]; next?: string }>;
 
 const stopRun = {
   usage: 'stop <run-id>',
@@ -140,6 +141,21 @@ const stateOf = (options: Words): string | undefined => {
   return state === 'any' ? undefined : state;
 };
 
+const differenceLine = (one: Discrepancy): Line => ({
+  discrepancy_id: one.discrepancy_id,
+  class: one.aspect === undefined ? one.class : `${one.class} ${one.aspect}`,
+  state: one.batch_id === undefined ? one.state : `${one.state} (batch ${one.batch_id})`,
+  urgency: one.urgency,
+  destination: one.destination,
+  event_id: one.event_id ?? '',
+  ref: one.ref ?? '',
+  fields: one.fields.join(' '),
+  repair: one.repair ?? 'by a person',
+  owner: one.owner,
+  next: one.next_step,
+  runbook: one.runbook,
+});
+
 const diff = {
   usage: 'diff',
   about: 'what differs at destinations, the oldest first; exit 3 while something does',
@@ -154,27 +170,11 @@ const diff = {
     path: 'reconciliation/discrepancies',
     query: { ...filterOf(options), state: stateOf(options), ...named(options, ['after', 'limit']) },
   }),
-  lines: ({ items }) =>
-    items.map(
-      (one): Line => ({
-        discrepancy_id: one.discrepancy_id,
-        class: one.aspect === undefined ? one.class : `${one.class} ${one.aspect}`,
-        state: one.batch_id === undefined ? one.state : `${one.state} (batch ${one.batch_id})`,
-        urgency: one.urgency,
-        destination: one.destination,
-        event_id: one.event_id ?? '',
-        ref: one.ref ?? '',
-        fields: one.fields.join(' '),
-        repair: one.repair ?? 'by a person',
-        owner: one.owner,
-        next: one.next_step,
-        runbook: one.runbook,
-      }),
-    ),
+  lines: ({ items, next }) => [...items.map(differenceLine), ...moreLines('discrepancy_id', next)],
   empty: 'nothing differs',
   found: ({ items }) => items.some(({ state }) => state === 'open' || state === 'repair_failed'),
   over: ({ items }) => items.length === 0,
-} satisfies RestCommand<{ items: Discrepancy[] }>;
+} satisfies RestCommand<{ items: Discrepancy[]; next?: string }>;
 
 const exportDiff = {
   usage: 'export',

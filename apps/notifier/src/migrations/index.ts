@@ -4,6 +4,7 @@ import { FindDeliveries1764460800000 } from './1764460800000-find-deliveries.js'
 import { CallTimes1764460800005 } from './1764460800005-call-times.js';
 import { Compared1764547200003 } from './1764547200003-compared.js';
 import { ContactWritten1764547200004 } from './1764547200004-contact-written.js';
+import { OwnerlessLeads1764547200010 } from './1764547200010-ownerless-leads.js';
 
 /** The tables of notifier, in order. Run by `leadctl migrate` in notifier's own schema. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   CallTimes1764460800005,
   Compared1764547200003,
   ContactWritten1764547200004,
+  OwnerlessLeads1764547200010,
 ];

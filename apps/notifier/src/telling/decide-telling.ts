@@ -14,11 +14,19 @@ export type Telling =
       /** The rule names no owner that exists: told to the fallback chat, and a dead letter of class `unknown_owner`. */
       unknownOwner: boolean;
     }
-  | { tell: false; reason: SilenceReason; channel?: string };
+  | {
+      tell: false;
+      reason: SilenceReason;
+      channel?: string;
+      /** Nobody is told, and somebody has to find its owner all the same: the rule names one who does not exist. */
+      unknownOwner?: true;
+    };
+
+export const deliveredTemplate = 'lead_delivered';
 
 /** A lead's outcome that somebody has to know, and the template that says so. What a person decided (discarded, erased) is not told back. */
 const templates: Readonly<Record<string, string>> = {
-  delivered: 'lead_delivered',
+  delivered: deliveredTemplate,
   dead: 'lead_dead',
   expired: 'lead_expired',
 };
@@ -47,7 +55,9 @@ export function decideTelling(
   const fallback = channels.keys().next().value;
   const name = unknownOwner ? fallback : (rule?.chat ?? fallback);
   const channel = name === undefined ? undefined : channels.get(name);
-  if (name === undefined || channel === undefined) return { tell: false, reason: 'no_channel' };
+  // A site without channels tells nobody of anything: a rule that names no owner there misses none.
+  const missed = unknownOwner && rule.owner !== undefined;
+  if (name === undefined || channel === undefined) return { tell: false, reason: 'no_channel', ...(missed && { unknownOwner }) };
   if (event.test && !channel.sandbox) return { tell: false, reason: 'test_lead', channel: name };
   const owner = rule === undefined ? Object.keys(site.owners)[0] : rule.owner;
   const ownerName = owner === undefined ? undefined : site.owners[owner]?.name;

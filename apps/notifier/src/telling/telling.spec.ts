@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LeadResolved } from '#contracts';
 import type { Site } from '#runtime';
+import { resolvedLead } from '../spec/resolved-lead.js';
 import { decideTelling, type TellableChannel } from './decide-telling.js';
 import { messageText } from './message-text.js';
 
@@ -19,28 +20,11 @@ const channels = new Map<string, TellableChannel>([
   ['sales', { recipientKey: 'r1001', sandbox: true }],
 ]);
 const at = new Date('2026-11-01T10:00:00Z');
-const event: LeadResolved = {
-  resolution_id: '0198c0de-0000-5000-8000-000000000001',
-  event_type: 'lead.resolved',
-  version: 1,
+const event = resolvedLead({
   event_id: '0198c0de-0000-7000-8000-000000000001',
   lead_ref: 'L-ABCDEFGHIJKLMNOP',
-  organization: 'demo',
-  source: 'website',
-  form: 'contact',
-  campaign: 'autumn',
-  destination: 'sandbox-crm',
-  primary: true,
-  generation: 1,
-  outcome: 'delivered',
-  error_class: null,
-  error_code: null,
-  operations: [],
-  submitted_at: at,
-  accepted_at: at,
-  resolved_at: at,
-  test: false,
-};
+  ...{ submitted_at: at, accepted_at: at, resolved_at: at },
+});
 const decide = (changes: Partial<LeadResolved>) => decideTelling(site, channels, { ...event, ...changes });
 
 describe('decideTelling', () => {
@@ -78,6 +62,15 @@ describe('decideTelling', () => {
   it('says so when the named channel is not there, or none is', () => {
     expect(decide({ source: 'lost' })).toEqual({ tell: false, reason: 'no_channel' });
     expect(decideTelling(site, new Map(), { ...event, source: 'silent' })).toEqual({ tell: false, reason: 'no_channel' });
+  });
+
+  it('says of a lead whose owner is unknown that somebody has to find one, also where nobody can be told', () => {
+    const nobody = { tell: false, reason: 'no_channel', unknownOwner: true };
+    expect(decideTelling(site, new Map(), { ...event, source: 'gone-owner' })).toEqual(nobody);
+  });
+
+  it('asks for no owner where the site has no channel and the rule names none', () => {
+    expect(decideTelling(site, new Map(), { ...event, source: 'nobodys' })).toEqual({ tell: false, reason: 'no_channel' });
   });
 
   it('tells of test leads in sandbox channels only', () => {

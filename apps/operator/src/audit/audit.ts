@@ -22,7 +22,7 @@ export async function audit(tx: Sql, { caller, person, action, subject, organiza
   await tx.sql('operator.audit', sql, [caller, person, action, JSON.stringify(subject), organization]);
 }
 
-/** Caller and person of an entry about a person's own request. */
-export function actor({ subject }: Pick<Person, 'subject'>): Pick<AuditEntry, 'caller' | 'person'> {
-  return { caller: 'api', person: subject };
+/** Caller and person of an entry about what a person asked for, through whichever door. */
+export function actor({ subject, caller = 'api' }: Pick<Person, 'subject' | 'caller'>): Pick<AuditEntry, 'caller' | 'person'> {
+  return { caller, person: subject };
 }

@@ -3,11 +3,12 @@ import { duration, metrics, StatementFailed, type Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
 import { settledSince } from '../reconciliation/settled-since.js';
-import { type BatchRow, changeState, eachPage, lockBatch, organizationOf } from './batch-row.js';
+import { type BatchRow, changeState, eachPage, isAuthor, lockBatch, organizationOf } from './batch-row.js';
 import { checkValidMs, refuseCorrected, takenByOthers } from './check-batch.js';
 import { next } from './machine/batch-state.js';
 import { canarySize } from './machine/send-schedule.js';
 import { batchRefusals } from './refusals.js';
+import { refuseBeyondAlone } from './single-operator.js';
 import type { BatchTools } from './tools.js';
 
 const hourMs = 3_600_000;
@@ -15,7 +16,7 @@ const hourMs = 3_600_000;
 export const approveBatchRequest = z.strictObject({
   /** Of the batch that was looked at. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** `single_operator`: the author may approve, where the site has that policy and the batch is small enough. */
+  /** `single_operator`: the author may approve, where the site has that policy and few enough items are under way or of the last hour. */
   policy: z.enum(['second_person', 'single_operator']).default('second_person'),
   /** The batch has to begin within this time. */
   valid_for: duration
@@ -39,13 +40,6 @@ export interface ApprovedBatch {
   deadline_at: string;
 }
 
-/** Who approves, and through which door. */
-export interface Approver {
-  person: Person;
-  /** Default: their own request. */
-  caller?: string;
-}
-
 /**
  * Approves the eligible items of a batch, and reserves them: from now on they are in no other batch. Bound to the hash, by another person than
  * the author and who edited it last, or by the policy for one person alone, for a time. Throws a refusal for each way in which that is not so.
@@ -53,12 +47,12 @@ export interface Approver {
 export async function approveBatch(
   tools: BatchTools,
   batchId: string,
-  { request, approver }: { request: ApproveBatchRequest; approver: Approver },
+  { request, person }: { request: ApproveBatchRequest; person: Person },
 ): Promise<ApprovedBatch> {
   const { db, logger } = tools;
-  await refuseSettled(tools, batchId, approver.person);
+  await refuseSettled(tools, batchId, person);
   const approved = await db
-    .transaction(async (tx) => approveLocked(tx, tools, { batch: await lockBatch(tx, batchId, approver.person), request, approver }))
+    .transaction(async (tx) => approveLocked(tx, tools, { batch: await lockBatch(tx, batchId, person), request, person }))
     .catch(async (error: unknown) => {
       if (!(error instanceof StatementFailed) || error.code !== uniqueViolation) throw error;
       // Another approval took one of the items between our look and our write.
@@ -91,7 +85,7 @@ const uniqueViolation = '23505';
 interface ToApprove {
   batch: BatchRow;
   request: ApproveBatchRequest;
-  approver: Approver;
+  person: Person;
 }
 
 const open = {
@@ -109,6 +103,10 @@ WHERE batch_id = $1 AND state = 'listed' AND position > $2 AND position <= $3`,
 const canarySql = `
 UPDATE replay_item SET canary = true WHERE batch_id = $1 AND position IN (
   SELECT position FROM replay_item WHERE batch_id = $1 AND state = 'open' ORDER BY position LIMIT $2)`;
+/** Letters that a person has closed as dealt with since the dry run. */
+const dismissedSql = `
+UPDATE replay_item i SET verdict = 'not_replayable', detail = 'dismissed' FROM dead_letter d
+WHERE i.batch_id = $1 AND i.state = 'listed' AND i.verdict = 'eligible' AND d.dead_letter_id = i.dead_letter_id AND d.closed_as = 'dismissed'`;
 const eligibleSql = `
 SELECT count(*) FILTER (WHERE verdict = 'eligible')::int AS eligible, count(*)::int AS items, coalesce(max(position), 0) AS last
 FROM replay_item WHERE batch_id = $1 AND state = 'listed'`;
@@ -118,12 +116,13 @@ UPDATE replay_batch SET approver = $2, approved_by = $3, policy = $4, canary_siz
   not_after = clock_now() + new_deadline_ms * interval '1 millisecond', deadline_at = clock_now() + new_deadline_ms * interval '1 millisecond'
 WHERE batch_id = $1 RETURNING approval_expires_at, deadline_at`;
 
-async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approver }: ToApprove): Promise<ApprovedBatch> {
-  const { person, caller } = approver;
+async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, person }: ToApprove): Promise<ApprovedBatch> {
   const batchId = batch.batch_id;
+  await tx.sql('operator.leave_dismissed', dismissedSql, [batchId]);
   const [counted] = await tx.sql<{ eligible: number; items: number; last: number }>('operator.eligible_items', eligibleSql, [batchId]);
   const { eligible = 0, items = 0, last = 0 } = counted ?? {};
-  refuse(tools, { batch, request, approver }, eligible);
+  refuse(tools, { batch, request, person }, eligible);
+  if (request.policy === 'single_operator') await refuseBeyondAlone(tx, tools.site, { person, eligible });
   const other = await takenByOthers(tx, batchId);
   if (other !== undefined) throw batchRefusals.otherBatch(other.batch_id, other.count);
   await eachPage(tx, open, { batchId, last });
@@ -133,11 +132,11 @@ async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approv
   const canary = Math.min(eligible, batch.canary_wanted ?? canarySize(eligible));
   await tx.sql('operator.choose_canary', canarySql, [batchId, canary]);
   await changeState(tx, batch, { event: 'approve' });
-  const values = [batchId, person.subject, caller ?? actor(person).caller, request.policy, canary, request.valid_for];
+  const values = [batchId, person.subject, actor(person).caller, request.policy, canary, request.valid_for];
   const [times] = await tx.sql<{ approval_expires_at: Date; deadline_at: Date }>('operator.approve_batch', approveSql, values);
   const expires_at = times?.approval_expires_at.toISOString() ?? '';
   const subject = { batch_id: batchId, hash: batch.hash, policy: request.policy, items: eligible, expires_at };
-  await audit(tx, { ...actor(person), ...(caller && { caller }), action: 'batch.approve', organization: organizationOf(batch), subject });
+  await audit(tx, { ...actor(person), action: 'batch.approve', organization: organizationOf(batch), subject });
   return {
     batch_id: batchId,
     state: 'approved',
@@ -152,15 +151,13 @@ async function approveLocked(tx: Tx, tools: BatchTools, { batch, request, approv
   };
 }
 
-function refuse({ site }: BatchTools, { batch, request, approver }: ToApprove, eligible: number): void {
+function refuse({ site }: BatchTools, { batch, request, person }: ToApprove, eligible: number): void {
   const step = next({ state: batch.state }, 'approve');
   if (!step.ok) throw batchRefusals.state(step.refusal, batch.state);
   if (request.hash !== batch.hash) throw batchRefusals.staleHash(batch.hash);
   if (request.policy === 'single_operator') {
-    const allowed = site.operator.policies.singleOperator;
-    if (allowed === undefined) throw batchRefusals.policyOff();
-    if (eligible > allowed.max) throw batchRefusals.policyTooLarge(allowed.max, eligible);
-  } else if (approver.person.subject === batch.author || approver.person.subject === batch.edited_by) throw batchRefusals.selfApproval();
+    if (site.operator.policies.singleOperator === undefined) throw batchRefusals.policyOff();
+  } else if (isAuthor(batch, person)) throw batchRefusals.selfApproval();
   if (batch.checked_at === null || batch.now.getTime() - batch.checked_at.getTime() > checkValidMs) throw batchRefusals.dryRunExpired();
   if (eligible === 0) throw batchRefusals.nothingEligible();
 }

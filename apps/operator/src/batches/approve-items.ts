@@ -7,7 +7,8 @@ import { commandBatch } from './command-batch.js';
 import { draftBatch } from './draft-batch.js';
 import { deadline, filterSchema } from './filter.js';
 import { listItems } from './read-batches.js';
-import { batchRefusals, isRefused } from './refusals.js';
+import { isRefused } from './refusals.js';
+import { leftAlone } from './single-operator.js';
 import type { BatchTools } from './tools.js';
 
 /** Where one person works alone, a batch is small enough to be looked through. */
@@ -50,17 +51,13 @@ const caps = { rate_per_s: 50, concurrency: largestAlone };
 const tries = 3;
 
 /**
- * Draft, dry run and approval in one, of `max` items at most, by the policy `single_operator`: for one person who works alone. It runs like any
+ * Draft, dry run and approval in one, of `max` items at most and no more than the policy `single_operator` leaves this person. It runs like any
  * batch, canary first. Asked twice, the second finds the items in the first batch. Throws the refusals of the policy; rejects with
  * InternalUnavailable while somebody who must be asked does not answer.
  */
-export async function approveItems(
-  tools: BatchTools,
-  request: ApproveRequest,
-  { person, caller }: { person: Person; caller?: string },
-): Promise<Approval> {
-  if (tools.site.operator.policies.singleOperator === undefined) throw batchRefusals.policyOff();
-  const { select, max, new_deadline, reason = 'approved alone' } = request;
+export async function approveItems(tools: BatchTools, request: ApproveRequest, person: Person): Promise<Approval> {
+  const { select, new_deadline, reason = 'approved alone' } = request;
+  const max = Math.min(request.max, await leftAlone(tools.db, tools.site, person));
   const draft = { select, max, new_deadline, max_duration: new_deadline, reason, ...caps };
   const batch = await draftBatch(tools, draft, person).catch((error: unknown) => {
     if (isRefused(error, 'nothing-selected')) return undefined;
@@ -71,7 +68,7 @@ export async function approveItems(
   for (let left = tries; ; left -= 1) {
     const { hash, verdicts } = await checkBatch(tools, batch_id, person);
     if ((verdicts.eligible ?? 0) === 0) return leave(tools, batch_id, person);
-    const bound = { request: { hash, policy: 'single_operator' as const, valid_for: new_deadline }, approver: { person, caller } };
+    const bound = { request: { hash, policy: 'single_operator' as const, valid_for: new_deadline }, person };
     const approved = await approveBatch(tools, batch_id, bound).catch((error: unknown) => {
       if (left > 1 && isRefused(error, 'items-in-another-batch')) return undefined;
       throw error;

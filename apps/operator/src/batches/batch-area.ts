@@ -15,6 +15,7 @@ import { listItems, readReport } from './read-batches.js';
 import { isRefused } from './refusals.js';
 import { replayOwner, type Vault, vaultStates } from './replay-owner.js';
 import { BatchRunner } from './runner/batch-runner.js';
+import { keepDueHistories } from './runner/keep-histories.js';
 import type { BatchTools } from './tools.js';
 
 /** Replay batches at both doors, and the runner that sends them. */
@@ -26,7 +27,11 @@ export function batchArea(given: AreaTools): Area {
     controllers: [BatchesController],
     providers: [{ provide: BatchDesk, useValue: desk }],
     serve: (server) => serveBatches(server, desk, tools),
-    steps: { 'late batches': () => expireBatches(tools.db), 'counts of batches': () => keepCounts(tools.db) },
+    steps: {
+      'late batches': () => expireBatches(tools.db),
+      'counts of batches': () => keepCounts(tools.db),
+      'histories of replayed letters': () => keepDueHistories(tools),
+    },
     start: () => runner.start(),
     stop: () => runner.stop(),
   };
@@ -48,8 +53,15 @@ export function batchTools({ clients, owners, ...tools }: AreaTools): BatchTools
 /** Without intake nobody can say what is kept; whoever sends an item reads the vault before, and refuses it then. */
 const unknownVault: Vault = { payloads: () => Promise.resolve(new Map()) };
 
-/** Somebody with the keys of the installation, under the name that they gave. */
-const byName = (name: string): Person => ({ subject: name, name, roles: ['admin'], permissions, organizations: '*' });
+/** Somebody with the keys of the installation, under the name that they gave to the caller. */
+const byName = (name: string, caller: string): Person => ({
+  subject: name,
+  name,
+  roles: ['admin'],
+  permissions,
+  organizations: '*',
+  caller,
+});
 
 const batchRequest = z.strictObject({ batch_id: z.uuid() });
 const stopRequest = batchRequest.extend({ by: z.string().trim().min(1).max(100) });
@@ -64,17 +76,17 @@ function serveBatches(server: InternalServer, desk: BatchDesk, { db }: BatchTool
     batchStatesRoute(db),
   );
   server.route('/internal/v1/items:approve', { ...people, body: approveRequest }, (body, { caller }) =>
-    desk.approveAlone(body, { person: byName(body.approver), caller }).catch(refusedApproval),
+    desk.approveAlone(body, byName(body.approver, caller)).catch(refusedApproval),
   );
-  server.route('/internal/v1/batches:show', { ...people, body: batchRequest }, async ({ batch_id: batchId }) => {
-    const person = byName('leadctl');
+  server.route('/internal/v1/batches:show', { ...people, body: batchRequest }, async ({ batch_id: batchId }, { caller }) => {
+    const person = byName(caller, caller);
     const batch = await readReport(db, batchId, person).catch(unless('not-found'));
     if (batch === undefined) return { batch: null };
     const { items } = await listItems(db, { batchId, person, page: { after: 0, limit: mostItemsShown } });
     return { batch: { ...batch, items } };
   });
   server.route('/internal/v1/batches:stop', { ...people, body: stopRequest }, async ({ batch_id: batchId, by }, { caller }) => {
-    const stopped = await desk.command('stop', { batchId, person: byName(by), caller }).catch(unless('not-found', 'batch-ended'));
+    const stopped = await desk.command('stop', { batchId, person: byName(by, caller) }).catch(unless('not-found', 'batch-ended'));
     return { stopped: stopped !== undefined };
   });
 }

@@ -56,18 +56,18 @@ export class BatchDesk {
   }
 
   async approve(batchId: string, request: ApproveBatchRequest, person: Person): Promise<ApprovedBatch> {
-    const approved = await approveBatch(this.tools, batchId, { request, approver: { person } });
+    const approved = await approveBatch(this.tools, batchId, { request, person });
     this.wake();
     return approved;
   }
 
-  async approveAlone(request: ApproveRequest, by: { person: Person; caller?: string }): Promise<Approval> {
-    const approved = await approveItems(this.tools, request, by);
+  async approveAlone(request: ApproveRequest, person: Person): Promise<Approval> {
+    const approved = await approveItems(this.tools, request, person);
     this.wake();
     return approved;
   }
 
-  async command(command: Command, given: { batchId: string; person: Person; reason?: string; caller?: string }): Promise<Commanded> {
+  async command(command: Command, given: { batchId: string; person: Person; reason?: string }): Promise<Commanded> {
     const commanded = await commandBatch(this.tools, command, given);
     this.wake();
     return commanded;

@@ -31,6 +31,8 @@ export interface BatchRow {
   canary_size: number;
   canary_lookups: number;
   canary_vouched_by: string | null;
+  /** What it was vouched for against: the word that it was paused with. */
+  canary_vouched_for: string | null;
   created_at: Date;
   checked_at: Date | null;
   approved_at: Date | null;
@@ -52,7 +54,7 @@ export interface BatchRow {
 
 export const batchColumns = `b.batch_id, b.state, b.paused_from, b.author, b.edited_by, b.approver, b.approved_by, b.policy, b.reason, b.selection,
   b.hash, b.organizations, b.items, b.maximum, b.rate_per_s, b.concurrency, b.max_duration_ms, b.new_deadline_ms, b.canary_wanted, b.canary_size,
-  b.canary_lookups, b.canary_vouched_by, b.created_at, b.checked_at, b.approved_at, b.approval_expires_at, b.began_at, b.running_at, b.not_after,
+  b.canary_lookups, b.canary_vouched_by, b.canary_vouched_for, b.created_at, b.checked_at, b.approved_at, b.approval_expires_at, b.began_at, b.running_at, b.not_after,
   b.deadline_at, b.ended_at, b.ended_by, b.why, b.why_detail, b.lease_owner, coalesce(b.lease_until > clock_now(), false) AS leased,
   clock_now() AS now`;
 
@@ -86,6 +88,24 @@ function seenBy(batch: BatchRow | undefined, person: Person | undefined): BatchR
   return batch;
 }
 
+/** Why a batch waits for somebody to look at its destination and say that the canary is there. */
+const wordsWanted: readonly string[] = ['canary_unverified', 'canary_no_lookup'];
+
+/** Resuming it is to vouch for its canary. */
+export function waitsForWord({ state, why }: Pick<BatchRow, 'state' | 'why'>): boolean {
+  return state === 'paused' && why !== null && wordsWanted.includes(why);
+}
+
+/** Who made it, or edited it last. */
+export function isAuthor({ author, edited_by }: Pick<BatchRow, 'author' | 'edited_by'>, { subject }: Pick<Person, 'subject'>): boolean {
+  return subject === author || subject === edited_by;
+}
+
+/** A second pair of eyes is wanted, and the person's are the first. */
+export function isOwnWork(batch: Pick<BatchRow, 'author' | 'edited_by' | 'policy'>, person: Pick<Person, 'subject'>): boolean {
+  return batch.policy !== 'single_operator' && isAuthor(batch, person);
+}
+
 export function capsOf(batch: BatchRow): BatchCaps {
   return {
     max: batch.maximum,
@@ -113,7 +133,9 @@ UPDATE replay_batch b SET state = $2, paused_from = $3, why = $4, why_detail = $
   checked_at = CASE WHEN $8 = 'check' THEN clock_now() WHEN $8 = 'edit' THEN NULL ELSE b.checked_at END,
   began_at = CASE WHEN $8 = 'begin' THEN clock_now() ELSE b.began_at END,
   running_at = CASE WHEN $8 = 'canary_passed' THEN clock_now() ELSE b.running_at END,
-  canary_vouched_by = CASE WHEN $8 = 'resume' AND b.why IN ('canary_unverified', 'canary_no_lookup') THEN $7 ELSE b.canary_vouched_by END
+  paced_to = NULL,
+  canary_vouched_by = CASE WHEN $8 = 'resume' AND b.why = ANY ($9::text[]) THEN $7 ELSE b.canary_vouched_by END,
+  canary_vouched_for = CASE WHEN $8 = 'resume' AND b.why = ANY ($9::text[]) THEN b.why ELSE b.canary_vouched_for END
 WHERE b.batch_id = $1`;
 
 /** Items that one statement lets go of: stopping must not wait for a hundred thousand. */
@@ -139,7 +161,7 @@ export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, det
   const step = next({ state: batch.state, pausedFrom: batch.paused_from ?? undefined }, event);
   if (!step.ok) throw batchRefusals.state(step.refusal, batch.state);
   const { state, pausedFrom } = step.standing;
-  const values = [batch.batch_id, state, pausedFrom ?? null, why ?? null, detail ?? null, hasEnded(state), by ?? null, event];
+  const values = [batch.batch_id, state, pausedFrom ?? null, why ?? null, detail ?? null, hasEnded(state), by ?? null, event, wordsWanted];
   await tx.sql('operator.change_batch', changeSql, values);
   await leaveItems(tx, batch.batch_id, { state, why });
   return state;

@@ -119,9 +119,9 @@ export class BatchesController {
 
   @Post('batches/:batch_id/resume')
   @HttpCode(200)
-  @Permit('replay_approve', { summary: 'Goes on with a paused batch', params: batchId, body: whyRequest.partial(), response: commanded })
+  @Permit('replay_approve', { summary: 'Goes on with a paused batch', params: batchId, body: whyRequest, response: commanded })
   resume(@Param() params: unknown, @Body() body: unknown, @Req() request: FastifyRequest) {
-    const { reason } = readInput(whyRequest.partial(), body);
+    const { reason } = readInput(whyRequest, body);
     return this.desk.command('resume', { batchId: readInput(batchId, params).batch_id, person: asker(request), reason });
   }
 
@@ -171,6 +171,6 @@ export class BatchesController {
   })
   approveAlone(@Body() body: unknown, @Req() request: FastifyRequest) {
     const person = asker(request);
-    return this.desk.approveAlone({ ...readInput(alone, body), approver: person.subject }, { person });
+    return this.desk.approveAlone({ ...readInput(alone, body), approver: person.subject }, person);
   }
 }

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { headers } from '#contracts';
 import { type Database, InternalUnavailable } from '#runtime';
 import { eventually, type TestDatabase, testDatabase } from '#testkit';
+import { paceOf } from '../../test/pace-of.js';
 import { openReplayRig, personOf, type ReplayRig, replayOf } from '../../test/replay-rig.js';
 import { openOperatorDatabase } from '../../test/rig.js';
 import { approveBatchRequest } from './approve-batch.js';
@@ -9,6 +10,7 @@ import { BatchDesk } from './batch-desk.js';
 import { expireBatches } from './expire-batches.js';
 import { draftRequest, editRequest } from './filter.js';
 import { BatchRunner } from './runner/batch-runner.js';
+import { keepDueHistories } from './runner/keep-histories.js';
 
 jest.setTimeout(60_000);
 
@@ -32,6 +34,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await rig.clear();
+  destinationSays();
   desk = new BatchDesk(rig.tools, () => runners.forEach((runner) => void runner.wake()));
 });
 afterEach(async () => {
@@ -75,6 +78,11 @@ const until = (batchId: string, state: string) =>
     },
     { timeoutMs: 30_000 },
   );
+const destinationSays = (reason?: 'hold' | 'throttled' | 'failing') => {
+  rig.owner.destinations = async () => ({
+    items: [{ destination: 'crm', mode: reason === undefined ? 'flowing' : 'blocked', reason, cool_downs: 0, as_of: '' }],
+  });
+};
 const refusedAs = (type: string) =>
   expect.objectContaining({ problem: expect.objectContaining({ type: `urn:lead-delivery:problem:${type}` }) });
 
@@ -319,6 +327,27 @@ describe('an approval', () => {
     expect(await approved()).not.toBe(batch_id);
   });
 
+  it('leaves out what a person has dismissed, before the dry run or after it', async () => {
+    const [early, late, last] = await many(3);
+    const dismiss = (eventId = '') =>
+      db.sql('test.dismiss', `UPDATE dead_letter SET state = 'closed', closed_as = 'dismissed' WHERE event_id = $1`, [eventId]);
+    const { batch_id } = await draft();
+    await dismiss(early);
+    const { hash, verdicts } = await desk.check(batch_id, author);
+    expect(verdicts).toEqual({ eligible: 2, not_replayable: 1 });
+    await dismiss(late);
+    expect(await approve(batch_id, hash)).toMatchObject({ approved: 1, skipped: 2 });
+    expect(await states(batch_id)).toEqual(['skipped', 'skipped', 'open']);
+    const { items } = await desk.items(batch_id, { after: 0, limit: 10 }, author);
+    expect(items.map(({ detail }) => detail)).toEqual(['dismissed', 'dismissed', null]);
+    // By somebody who did not see the approval yet.
+    await dismiss(last);
+    startRunner();
+    await until(batch_id, 'finished');
+    const after = (await desk.items(batch_id, { after: 0, limit: 10 }, author)).items;
+    expect(after.at(-1)).toMatchObject({ state: 'ended', detail: 'dismissed', sent_at: null });
+  });
+
   it('of one person alone holds for fifty items, where the site says so', async () => {
     await many(51);
     const { batch_id } = await draft();
@@ -400,6 +429,53 @@ describe('a running batch', () => {
     expect([...rig.replays.deliveries.values()].every(({ applied }) => applied === 1)).toBe(true);
   });
 
+  const pacedTo = async (batchId: string) =>
+    (await rig.sql<{ paced_to: Date | null }>('SELECT paced_to FROM replay_batch WHERE batch_id = $1', [batchId]))[0]?.paced_to;
+
+  it('taken over keeps its rate over the whole, and no second has more than twice of it', async () => {
+    await many(110);
+    const rate_per_s = 10;
+    const batchId = await approved({ rate_per_s });
+    startRunner();
+    await eventually('items behind the canary to go out', async () => {
+      await rig.deliver();
+      return (await report(batchId)).counts.sent >= 15;
+    });
+    await rig.sql(
+      "UPDATE replay_batch SET lease_owner = gen_random_uuid(), lease_until = clock_now() + interval '3 seconds' WHERE batch_id = $1",
+      [batchId],
+    );
+    await until(batchId, 'finished');
+    const pace = paceOf((await desk.items(batchId, { after: 0, limit: 200 }, author)).items);
+    expect(pace.standstillMs).toBeGreaterThan(2_000);
+    // Of about eleven seconds three stood still: were they not made up for, it would be three quarters.
+    expect(pace.rate).toBeGreaterThan(0.88 * rate_per_s);
+    expect(pace.rate).toBeLessThan(1.12 * rate_per_s);
+    expect(pace.busiestSecond).toBeLessThanOrEqual(2 * rate_per_s);
+  });
+
+  it('owes nothing for the time in which somebody paused it, or its destination took nothing', async () => {
+    await many(60);
+    const batchId = await approved({ rate_per_s: 5 });
+    startRunner();
+    const moves = () =>
+      eventually('its pace to be noted', async () => {
+        await rig.deliver();
+        return (await pacedTo(batchId)) instanceof Date;
+      });
+    await until(batchId, 'running');
+    await moves();
+    await desk.command('pause', { batchId, person: author, reason: 'look' });
+    expect(await pacedTo(batchId)).toBeNull();
+    await desk.command('resume', { batchId, person: approver });
+    await moves();
+    destinationSays('failing');
+    await eventually('its pace to be held', async () => (await pacedTo(batchId)) === null);
+    expect((await report(batchId)).state).toBe('running');
+    destinationSays();
+    await moves();
+  });
+
   it('keeps to its concurrency', async () => {
     await many(30);
     const batchId = await approved({ concurrency: 4 });
@@ -430,6 +506,34 @@ describe('a running batch', () => {
     expect((await report(batchId)).counts.stopped).toBeGreaterThan(0);
   });
 
+  it('stops by itself when other dead letters of its destination come in', async () => {
+    await many(60);
+    const batchId = await approved({ concurrency: 1 });
+    startRunner();
+    await until(batchId, 'running');
+    await many(25);
+    const stopped = await until(batchId, 'stopped');
+    // The sixty of before are its own, six a minute.
+    expect(stopped).toMatchObject({
+      stopped_by: 'dead_letters_grow',
+      // Judged while they come in: at 20 of them at the soonest.
+      why: { detail: expect.stringMatching(/^2[0-5] other dead letters in the last minute, 6 before$/) },
+    });
+    expect(stopped.counts.stopped).toBeGreaterThan(0);
+  });
+
+  it('stops by itself when half of its last calls took longer than half of the timeout', async () => {
+    await many(60);
+    const batchId = await approved({ concurrency: 10 });
+    let done = 0;
+    rig.replays.behave = () => ({ state: 'delivered', durationMs: ++done > 10 ? 1_500 : 100 });
+    startRunner();
+    const stopped = await until(batchId, 'stopped');
+    expect(stopped).toMatchObject({ stopped_by: 'slow', why: { detail: expect.stringContaining('took longer than 1500 ms') } });
+    expect(stopped.counts).toMatchObject({ failed: 0, stopped: expect.any(Number) });
+    expect(stopped.counts.stopped).toBeGreaterThan(0);
+  });
+
   it('stops after its canary for a duplicate, for the class of the letters again, and waits for a person where nothing is found', async () => {
     await many(20);
     const doubled = await approved();
@@ -454,8 +558,63 @@ describe('a running batch', () => {
     const batchId = await approved();
     startRunner();
     expect(await until(batchId, 'paused')).toMatchObject({ why: { code: 'canary_no_lookup' }, counts: { sent: 10 } });
+    await expect(desk.command('resume', { batchId, person: author })).rejects.toEqual(refusedAs('self-vouching'));
     await desk.command('resume', { batchId, person: approver });
     expect(await until(batchId, 'finished')).toMatchObject({ counts: { succeeded: 20 }, canary: { vouched_by: 'approver' } });
+  });
+
+  it('lets its author vouch for the canary where one person works alone', async () => {
+    await many(20);
+    rig.replays.noLookup = true;
+    const { batch_id: batchId } = await draft();
+    const { hash } = await desk.check(batchId, author);
+    await approve(batchId, hash, { policy: 'single_operator' }, author);
+    startRunner();
+    await until(batchId, 'paused');
+    await desk.command('resume', { batchId, person: author });
+    expect(await until(batchId, 'finished')).toMatchObject({ canary: { vouched_by: 'author' } });
+  });
+
+  it('asks again where the canary shows something else than it was vouched for', async () => {
+    await many(20);
+    rig.replays.noLookup = true;
+    const batchId = await approved();
+    startRunner();
+    await until(batchId, 'paused');
+    rig.replays.noLookup = false;
+    for (const { records } of rig.replays.deliveries.values()) records.length = 0;
+    await desk.command('resume', { batchId, person: approver });
+    const again = await eventually(
+      'another pause',
+      async () => {
+        const now = await report(batchId);
+        return now.state === 'paused' ? now : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(again).toMatchObject({ why: { code: 'canary_unverified' }, counts: { sent: 10 } });
+  });
+
+  it('has the calls of a replay in its letter, though its owner did not answer for them when it ended', async () => {
+    const [first, second] = (await many(2)) as [string, string];
+    const history = (id: string) =>
+      rig.sql<{ calls: number }>('SELECT jsonb_array_length(history) AS calls FROM dead_letter WHERE event_id = $1', [id]);
+    const calls = rig.owner.known.get(`${first} crm`)?.attempts.length;
+    for (const id of [first, second]) rig.owner.unanswerable.add(id);
+    const batchId = await approved();
+    startRunner();
+    await until(batchId, 'finished');
+    expect(await history(first)).toEqual([{ calls: 0 }]);
+    // One that cannot be given does not keep the other from being written.
+    rig.owner.unanswerable.delete(first);
+    await keepDueHistories(rig.tools);
+    expect(await history(first)).toEqual([{ calls }]);
+    expect(await history(second)).toEqual([{ calls: 0 }]);
+    rig.owner.unanswerable.delete(second);
+    await rig.sql('UPDATE replay_item SET history_due_at = clock_now() WHERE history_due_at IS NOT NULL');
+    await keepDueHistories(rig.tools);
+    expect(await history(second)).toEqual([{ calls }]);
+    expect(await rig.sql('SELECT FROM replay_item WHERE history_due_at IS NOT NULL')).toEqual([]);
   });
 
   it('waits for a search that lags behind', async () => {
@@ -472,20 +631,14 @@ describe('a running batch', () => {
   it('pauses while its destination is held, and stops when it throttles', async () => {
     await many(30);
     const batchId = await approved();
-    const say = (reason?: 'hold' | 'throttled') => {
-      rig.owner.destinations = async () => ({
-        items: [{ destination: 'crm', mode: reason === undefined ? 'flowing' : 'blocked', reason, cool_downs: 0, as_of: '' }],
-      });
-    };
-    say('hold');
+    destinationSays('hold');
     startRunner();
     expect(await until(batchId, 'paused')).toMatchObject({ why: { code: 'destination_held', detail: 'crm: hold' }, counts: { sent: 0 } });
-    say();
+    destinationSays();
     await desk.command('resume', { batchId, person: approver });
     await eventually('the canary', async () => (await report(batchId)).counts.sent === 10);
-    say('throttled');
+    destinationSays('throttled');
     expect(await until(batchId, 'stopped')).toMatchObject({ stopped_by: 'throttled', counts: { stopped: 20 } });
-    say();
   });
 
   it('stopped with records still in the topic applies none of them, and says so of each', async () => {
@@ -567,7 +720,7 @@ describe('one person alone', () => {
   const alone = (more: Record<string, unknown> = {}) =>
     desk.approveAlone(
       { approver: 'ada', new_deadline: 3_600_000, select: { destination: 'crm' }, max: 50, ...more },
-      { person: personOf('ada'), caller: 'leadctl' },
+      personOf('ada', { caller: 'leadctl' }),
     );
 
   it('approves up to fifty, each once however often it is asked, and never two batches of one item', async () => {
@@ -591,12 +744,58 @@ describe('one person alone', () => {
     expect(await rig.sql("SELECT FROM replay_batch WHERE state <> 'stopped'")).toEqual([]);
   });
 
-  it('takes the oldest first, and the rest with the next', async () => {
+  it('takes the oldest first, and of the rest with the next no more than fifty are left for', async () => {
     const ids = await many(55);
-    const first = await alone();
-    expect(first.items.map(({ event_id }) => event_id)).toEqual(ids.slice(0, 50));
+    const first = await alone({ max: 45 });
+    expect(first.items.map(({ event_id }) => event_id)).toEqual(ids.slice(0, 45));
     const second = await alone();
-    expect(second.items.filter(({ verdict }) => verdict === 'approved').map(({ event_id }) => event_id)).toEqual(ids.slice(50));
+    expect(second.items.filter(({ verdict }) => verdict === 'approved').map(({ event_id }) => event_id)).toEqual(ids.slice(45, 50));
+    await expect(alone()).rejects.toEqual(refusedAs('policy-too-large'));
+    // Through the door of the keys nobody has proved a name.
+    await expect(alone({ approver: 'ben' })).rejects.toEqual(refusedAs('policy-too-large'));
+    expect(await rig.sql("SELECT FROM replay_batch WHERE state IN ('draft', 'checked')")).toEqual([]);
+  });
+
+  it('is bound by what is under way or of the last hour, not by what was stopped before it was sent', async () => {
+    await many(60);
+    const batch = async (max: number, filter: object = { destination: 'crm' }) => {
+      const { batch_id } = await draft({ max, filter });
+      const { hash } = await desk.check(batch_id, author);
+      return { batch_id, hash };
+    };
+    const own = (one: { batch_id: string; hash: string }, person = author) =>
+      approve(one.batch_id, one.hash, { policy: 'single_operator' }, person);
+    const first = await batch(30);
+    await own(first);
+    const second = await batch(60);
+    await expect(own(second)).rejects.toEqual(refusedAs('policy-too-large'));
+    // Another person has an allowance of their own.
+    expect(await own(second, approver)).toMatchObject({ approved: 30 });
+    await desk.command('stop', { batchId: first.batch_id, person: author, reason: 'wrong mapping' });
+    const third = await batch(30);
+    expect(await own(third)).toMatchObject({ approved: 30 });
+    await rig.sql("UPDATE replay_item SET sent_at = clock_now(), state = 'succeeded', closed_at = clock_now() WHERE batch_id = $1", [
+      third.batch_id,
+    ]);
+    const more = await batch(25, { event_ids: await many(25) });
+    await expect(own(more)).rejects.toEqual(refusedAs('policy-too-large'));
+    await rig.sql("UPDATE replay_batch SET approved_at = approved_at - interval '61 minutes' WHERE batch_id = $1", [third.batch_id]);
+    expect(await own(more)).toMatchObject({ approved: 25 });
+  });
+
+  it('stands in the audit as what came through the door that it came through', async () => {
+    await rig.dead();
+    const { batch_id } = await alone();
+    const entries = await rig.sql<{ caller: string; person: string; action: string }>(
+      "SELECT DISTINCT caller, person, action FROM audit WHERE subject->>'batch_id' = $1 ORDER BY action",
+      [batch_id],
+    );
+    expect(entries).toEqual(['approve', 'check', 'draft'].map((word) => ({ caller: 'leadctl', person: 'ada', action: `batch.${word}` })));
+    const nothing = await rig.dead();
+    rig.replays.delivery(nothing).facts.state = 'delivered';
+    await alone({ select: { event_ids: [nothing] } });
+    const stopped = await rig.sql("SELECT caller FROM audit WHERE action = 'batch.stop' ORDER BY audit_id DESC LIMIT 1");
+    expect(stopped).toEqual([{ caller: 'leadctl' }]);
   });
 });
 

@@ -46,6 +46,8 @@ export interface ListedItem {
   submitted_at: Date | null;
   deadline_at: Date | null;
   has_record: boolean;
+  /** Since the list was made, a person closed the letter as dealt with. */
+  dismissed: boolean;
   /** Null: it is tried again. */
   repair: RepairPlan | null;
   /** Or `correction …`: what it waits for to end. */
@@ -56,7 +58,8 @@ const pageSize = 500;
 
 const pageSql = `
 SELECT i.item_id, i.event_id, i.destination, i.service, i.position, i.lead_ref, i.mapping_version, i.request_hash, i.generation, i.repair,
-  d.policy, d.submitted_at, i.original_deadline_at AS deadline_at, d.event IS NOT NULL AS has_record, coalesce(o.batch_id::text, 'correction ' || c.correction_id) AS other_batch
+  d.policy, d.submitted_at, i.original_deadline_at AS deadline_at, d.event IS NOT NULL AS has_record,
+  d.closed_as IS NOT DISTINCT FROM 'dismissed' AS dismissed, coalesce(o.batch_id::text, 'correction ' || c.correction_id) AS other_batch
 FROM replay_item i LEFT JOIN dead_letter d USING (dead_letter_id)
   LEFT JOIN replay_item o ON o.event_id = i.event_id AND o.destination = i.destination AND o.state = 'open' AND o.batch_id <> i.batch_id
   LEFT JOIN correction c ON c.event_id = i.event_id AND c.destination = i.destination AND ${correctionOpen('c')}
@@ -160,6 +163,7 @@ function itemFactsOf(item: ListedItem, site: BatchTools['site']): ItemFacts {
     submittedAt: item.submitted_at ?? undefined,
     deadlineAt: item.deadline_at ?? undefined,
     hasRecord: item.has_record,
+    dismissed: item.dismissed,
     isRefused: item.destination === refusedRecord,
     notReplayable: whyNotReplayable(item, site),
     otherBatch: item.other_batch ?? undefined,

@@ -4,7 +4,17 @@ import type { Tx } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import type { Person } from '../people/person.js';
 import { batchHash, type HashedItem } from './batch-hash.js';
-import { type BatchRow, capsOf, changeState, eachPage, lastPosition, lockBatch, organizationOf } from './batch-row.js';
+import {
+  type BatchRow,
+  capsOf,
+  changeState,
+  eachPage,
+  isOwnWork,
+  lastPosition,
+  lockBatch,
+  organizationOf,
+  waitsForWord,
+} from './batch-row.js';
 import type { EditRequest } from './filter.js';
 import type { BatchState } from './machine/batch-state.js';
 import { batchRefusals } from './refusals.js';
@@ -24,19 +34,17 @@ interface Given {
   batchId: string;
   person: Person;
   reason?: string;
-  /** Default: the person's own request. */
-  caller?: string;
 }
 
-/** Pauses, resumes or stops a batch. Throws the refusal of the state it is in; a batch whose approval has expired is not resumed. */
-export async function commandBatch(
-  { db, logger }: BatchTools,
-  command: Command,
-  { batchId, person, reason, caller }: Given,
-): Promise<Commanded> {
+/**
+ * Pauses, resumes or stops a batch. Throws the refusal of the state it is in; a batch whose approval has expired is not resumed, and one that
+ * waits for somebody who has looked at its canary not by whoever made it.
+ */
+export async function commandBatch({ db, logger }: BatchTools, command: Command, { batchId, person, reason }: Given): Promise<Commanded> {
   const state = await db.transaction(async (tx) => {
     const batch = await lockBatch(tx, batchId, person);
     if (command === 'resume' && batch.state === 'paused' && hasExpired(batch)) throw batchRefusals.approvalExpired();
+    if (command === 'resume' && waitsForWord(batch) && isOwnWork(batch, person)) throw batchRefusals.selfVouching();
     const changed = await changeState(tx, batch, {
       event: command,
       by: person.subject,
@@ -44,7 +52,6 @@ export async function commandBatch(
     });
     await audit(tx, {
       ...actor(person),
-      ...(caller && { caller }),
       action: `batch.${command}`,
       organization: organizationOf(batch),
       subject: { batch_id: batchId, reason, was: batch.state },

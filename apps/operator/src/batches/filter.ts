@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { longestDeadlineMs } from '#contracts';
 import { reasonText } from '#delivery';
-import { duration } from '#runtime';
+import { duration, instant } from '#runtime';
 
 const shortText = z.string().min(1).max(512);
-const time = z.iso.datetime({ offset: true });
 
 /** Which open dead letters a batch is about; everything that is named must be equal, times are half-open windows. */
 export const filterSchema = z
@@ -20,10 +19,10 @@ export const filterSchema = z
     organization: shortText.optional(),
     source: shortText.optional(),
     form: shortText.optional(),
-    submitted_from: time.optional(),
-    submitted_to: time.optional(),
-    dead_from: time.optional(),
-    dead_to: time.optional(),
+    submitted_from: instant.optional(),
+    submitted_to: instant.optional(),
+    dead_from: instant.optional(),
+    dead_to: instant.optional(),
     event_ids: z.array(z.uuid()).min(1).max(1_000).optional(),
   })
   .refine((select) => Object.values(select).some((value) => value !== undefined), {

@@ -13,8 +13,6 @@ jest.setTimeout(600_000);
 /** Every 50th letter is closed. */
 const count = testSize() === 'long' ? 100_000 : 5_200;
 const letters = Math.ceil((count * 50) / 49);
-/** The server ends a statement after this. */
-const longestStatementMs = 5_000;
 
 let database: TestDatabase;
 let real: Database;
@@ -44,7 +42,9 @@ const statesOf = async (batchId: string): Promise<Record<string, number>> =>
   );
 
 describe(`a batch of ${count} items`, () => {
-  it('is drafted, judged, edited, approved, exported and stopped, each statement within its time', async () => {
+  it('is drafted, judged, edited, approved, exported and stopped, by statements that the server lets end', async () => {
+    // It ends each that takes longer, and what asked for it fails.
+    expect(await real.sql('spec.limit', 'SHOW statement_timeout', [])).toEqual([{ statement_timeout: '5s' }]);
     const draft = await batch.draft({ source: 'website' }, count);
     expect(draft.items).toBe(count);
     const checked = await batch.desk.check(draft.batch_id, author);
@@ -67,7 +67,8 @@ describe(`a batch of ${count} items`, () => {
     expect(await batch.csvLines(draft.batch_id)).toBe(draft.items + 1);
 
     await batch.desk.command('stop', { batchId: draft.batch_id, person: author, reason: 'wrong list' });
-    expect(Math.max(...watched.statementMs.values())).toBeLessThan(longestStatementMs);
+    const [slowest] = [...watched.statementMs].sort(([, one], [, other]) => other - one);
+    console.log(`slowest statement of a batch of ${count}: ${slowest?.[0]}, ${Math.round(slowest?.[1] ?? 0)} ms`);
   });
 
   it('is counted once when it has ended, and tells the same from then on', async () => {

@@ -18,6 +18,8 @@ export const batchRefusals = {
     refusals.conflict('stale-hash', 'The batch is another than the one you looked at: look again', { hash }),
   selfApproval: (): Refusal =>
     refusals.conflict('self-approval', 'Whoever made a batch or edited it last cannot approve it: a second person has to'),
+  selfVouching: (): Refusal =>
+    refusals.conflict('self-vouching', 'Whoever made a batch or edited it last cannot vouch for its canary: a second person has to look'),
   dryRunExpired: (): Refusal => refusals.conflict('dry-run-expired', 'The dry run is too old to decide by: run it again'),
   settledSince: (count: number): Refusal =>
     refusals.conflict('settled-since', `${count} of the discrepancies were settled since the dry run: run it again`, { count }),
@@ -31,8 +33,13 @@ export const batchRefusals = {
     }),
   policyOff: (): Refusal =>
     refusals.conflict('policy-off', 'This site does not let one person replay alone: make a batch and have it approved'),
-  policyTooLarge: (max: number, eligible: number): Refusal =>
-    refusals.conflict('policy-too-large', `One person alone may replay ${max} items at a time, these are ${eligible}`, { max }),
+  /** `taken`: of the person's own, under way or approved in the last hour. */
+  policyTooLarge: (max: number, { eligible, taken }: { eligible: number; taken: number }): Refusal =>
+    refusals.conflict(
+      'policy-too-large',
+      `One person alone may replay ${max} items at a time and in an hour: these are ${eligible}, and ${taken} more are under way or were approved in the last hour`,
+      { max, taken },
+    ),
 };
 
 const typeOf = (refusal: BatchRefusal): string => refusal.replaceAll('_', '-');

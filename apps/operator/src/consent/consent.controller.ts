@@ -2,8 +2,7 @@ import { Body, Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/co
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { reasonText } from '#delivery';
-import type { Database, InternalClient } from '#runtime';
-import { InternalUnavailable } from '#runtime';
+import { type Database, type InternalClient, InternalUnavailable, instant } from '#runtime';
 import type { OpenArea } from '../area.js';
 import { actor, audit } from '../audit/audit.js';
 import { asker } from '../http/asked-by.js';
@@ -16,7 +15,7 @@ import { visibleLead } from '../leads/visible-lead.js';
 const lead = z.object({ event_id: z.uuid().transform((id) => id.toLowerCase()) });
 const consentRequest = z.strictObject({
   given: z.literal(false).describe('Consent can only be withdrawn here.'),
-  at: z.iso.datetime({ offset: true }).optional().describe('When the person withdrew it; default: now.'),
+  at: instant.optional().describe('When the person withdrew it; default: now.'),
   reason: reasonText.min(1),
 });
 const consentAnswer = z.object({ event_id: z.string(), result: z.enum(['withdrawn', 'gone']) });

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type InternalClient, InternalUnavailable } from '#runtime';
@@ -12,6 +12,7 @@ import type { Person } from '../people/person.js';
 import { approveCorrection, approveCorrectionRequest } from './approve-correction.js';
 import { type CorrectionReport, correctionReport, readCorrection, toReport } from './correction-row.js';
 import { correctionRequest, draftCorrection } from './draft-correction.js';
+import { correctionsPage, correctionsQuery, listCorrections } from './list-corrections.js';
 import { runCorrections } from './run-corrections.js';
 import { type CorrectionTools, revisionsOf, writer } from './tools.js';
 
@@ -24,6 +25,12 @@ const correctionTools = Symbol('correction tools');
 @Controller('v1/corrections')
 class CorrectionsController {
   constructor(@Inject(correctionTools) private readonly tools: CorrectionTools) {}
+
+  @Get()
+  @Permit('list', { summary: 'Corrections, the newest first', query: correctionsQuery, response: correctionsPage })
+  list(@Query() query: unknown, @Req() request: FastifyRequest) {
+    return listCorrections(this.tools.db, readInput(correctionsQuery, query), asker(request));
+  }
 
   @Post()
   @HttpCode(201)

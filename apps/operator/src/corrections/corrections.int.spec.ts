@@ -5,7 +5,8 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { author, correctionSteps, correctionTools } from '../../test/corrections-rig.js';
 import { openReplayRig, type ReplayRig } from '../../test/replay-rig.js';
 import { openOperatorDatabase } from '../../test/rig.js';
-
+import type { Person } from '../people/person.js';
+import { correctionsQuery, listCorrections } from './list-corrections.js';
 import { runCorrections } from './run-corrections.js';
 import type { CorrectionTools } from './tools.js';
 
@@ -88,5 +89,38 @@ describe('a lead that is corrected', () => {
     await runCorrections(tools);
     expect(await read(refused)).toMatchObject({ state: 'failed', code: 'refused' });
     expect(await read(applied)).toMatchObject({ state: 'done' });
+  });
+
+  it('stands in the audit when nobody approved its draft in time', async () => {
+    const eventId = await rig.dead();
+    const id = await draft(eventId);
+    await rig.sql("UPDATE correction SET expires_at = clock_now() - interval '1 second'");
+    await runCorrections(tools);
+    const subject = { correction_id: id, event_id: eventId, destination: 'crm', state: 'expired', code: 'not_approved' };
+    const entries = await rig.sql(
+      "SELECT person, organization, subject FROM audit WHERE action = 'correction.end' AND subject->>'correction_id' = $1",
+      [id],
+    );
+    expect(entries).toEqual([{ person: 'operator', organization: 'demo', subject }]);
+  });
+
+  it('is listed for whoever may see it, the newest first, a page at a time, and a draft that is too old as expired', async () => {
+    const leads = [await rig.dead(), await rig.dead(), await rig.dead()];
+    const drafts: string[] = [];
+    for (const eventId of leads) drafts.unshift(await draft(eventId));
+    const list = (query: object, organizations: Person['organizations'] = '*') =>
+      listCorrections(db, correctionsQuery.parse(query), { ...author, organizations });
+    const idsOf = ({ items }: Awaited<ReturnType<typeof list>>) => items.map(({ correction_id: id }) => id);
+    const first = await list({ limit: 2 });
+    expect(idsOf(first)).toEqual(drafts.slice(0, 2));
+    expect(idsOf(await list({ limit: 2, after: first.next }))).toEqual(drafts.slice(2));
+    expect(idsOf(await list({ event_id: leads[0] }))).toEqual(drafts.slice(2));
+    expect(idsOf(await list({}, ['demo']))).toEqual(drafts);
+    expect(idsOf(await list({}, ['other']))).toEqual([]);
+    await approve(drafts[1] ?? '');
+    await rig.sql("UPDATE correction SET expires_at = clock_now() - interval '1 second' WHERE correction_id = $1", [drafts[2]]);
+    expect(idsOf(await list({ state: 'draft' }))).toEqual(drafts.slice(0, 1));
+    expect(idsOf(await list({ state: 'approved' }))).toEqual(drafts.slice(1, 2));
+    expect((await list({ state: 'expired' })).items).toMatchObject([{ correction_id: drafts[2], state: 'expired' }]);
   });
 });

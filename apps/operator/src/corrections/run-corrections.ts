@@ -1,6 +1,7 @@
 import { headers } from '#contracts';
 import { type Permit, type ReplayItemState, signPermit } from '#delivery';
 import { insertOutbox, type OutboxRow } from '#messaging';
+import type { Database } from '#runtime';
 import { audit } from '../audit/audit.js';
 import { replayTopicOf } from '../dead-letters/sources.js';
 import { type CorrectionRow, correctionColumns } from './correction-row.js';
@@ -12,7 +13,8 @@ const openSql = `
 (SELECT ${correctionColumns} FROM correction WHERE state = 'approved' ORDER BY approved_at LIMIT 100)
 UNION ALL (SELECT ${correctionColumns} FROM correction WHERE state = 'sent' ORDER BY approved_at LIMIT 100)`;
 const expireSql = `
-UPDATE correction SET state = 'expired', ended_at = clock_now() WHERE state = 'draft' AND expires_at < clock_now() RETURNING correction_id`;
+UPDATE correction SET state = 'expired', ended_at = clock_now() WHERE state = 'draft' AND expires_at < clock_now()
+RETURNING correction_id, event_id, destination, organization`;
 const purgeSql = `
 DELETE FROM correction WHERE correction_id IN (
   SELECT correction_id FROM correction WHERE state IN ('done', 'failed', 'expired') AND ended_at < clock_now() - interval '400 days' LIMIT 100)`;
@@ -23,7 +25,7 @@ DELETE FROM correction WHERE correction_id IN (
  */
 export async function runCorrections(tools: CorrectionTools): Promise<void> {
   const { db } = tools;
-  await db.sql('operator.expire_corrections', expireSql, []);
+  await expireDrafts(db);
   await db.sql('operator.purge_corrections', purgeSql, []);
   const failures: unknown[] = [];
   for (const row of await db.sql<CorrectionRow>('operator.open_corrections', openSql, [])) {
@@ -32,6 +34,18 @@ export async function runCorrections(tools: CorrectionTools): Promise<void> {
   }
   if (failures.length > 0) throw failures[0];
 }
+
+async function expireDrafts(db: Database): Promise<void> {
+  await db.transaction(async (tx) => {
+    const late = await tx.sql<Pick<CorrectionRow, Named | 'organization'>>('operator.expire_corrections', expireSql, []);
+    for (const { organization, ...named } of late) {
+      const subject = { ...named, state: 'expired', code: 'not_approved' };
+      await audit(tx, { caller: 'operator', person: 'operator', action: 'correction.end', organization, subject });
+    }
+  });
+}
+
+type Named = 'correction_id' | 'event_id' | 'destination';
 
 const sentSql = `
 UPDATE correction SET state = 'sent', sent_at = clock_now() WHERE correction_id = $1 AND state = 'approved' RETURNING correction_id`;

@@ -1,14 +1,15 @@
-import { type Logger, metrics, type Sql } from '#runtime';
+import { metrics } from '#runtime';
+import type { Figures } from '../figures.js';
 import type { StoredLetter } from './store-letters.js';
 
 /** A notification is named by its recipient's hash, which is no label. */
 const labelOf = (destination: string | null): string =>
   destination === null ? 'none' : destination.includes('/') ? 'notification' : destination;
 
-/** Counts letters that are new. */
+/** Counts letters that are new. An alert is on that, so test leads are left out, as in the depth below. */
 export function countStored(letters: readonly StoredLetter[]): void {
-  for (const { destination, class: failure } of letters)
-    metrics.deadLetters.inc({ destination: labelOf(destination), error_class: failure });
+  for (const { destination, class: failure, test } of letters)
+    if (!test) metrics.deadLetters.inc({ destination: labelOf(destination), error_class: failure });
 }
 
 interface Depth {
@@ -31,20 +32,16 @@ SELECT CASE WHEN position('/' IN destination) > 0 THEN 'notification' ELSE desti
 FROM by_kind JOIN letter_kind USING (kind_id) WHERE NOT test GROUP BY 1, 2`;
 
 /** Depth and oldest age of what is open, by both ages: since the lead was submitted and since it was handed over. Test leads are left out. */
-export function publishDepth(db: Sql, logger: Logger): () => Promise<void> {
-  return async () => {
-    try {
-      const rows = await db.sql<Depth>('operator.depth', sql, []);
-      for (const gauge of [metrics.deadLettersOpen, metrics.deadLettersOverdue, metrics.deadLetterOldestAge]) gauge.reset();
-      for (const row of rows) {
-        const labels = { destination: labelOf(row.destination), error_class: row.class };
-        metrics.deadLettersOpen.set(labels, Number(row.open));
-        metrics.deadLettersOverdue.set(labels, Number(row.overdue));
-        metrics.deadLetterOldestAge.set({ ...labels, since: 'submitted' }, row.submitted_seconds);
-        metrics.deadLetterOldestAge.set({ ...labels, since: 'handed_over' }, row.dead_seconds);
-      }
-    } catch (err) {
-      logger.warn({ err }, 'Open dead letters could not be counted');
-    }
-  };
-}
+export const depth: Figures<Depth> = {
+  name: 'operator.depth',
+  text: sql,
+  gauges: [metrics.deadLettersOpen, metrics.deadLettersOverdue, metrics.deadLetterOldestAge],
+  set: (row) => {
+    const labels = { destination: labelOf(row.destination), error_class: row.class };
+    metrics.deadLettersOpen.set(labels, Number(row.open));
+    metrics.deadLettersOverdue.set(labels, Number(row.overdue));
+    metrics.deadLetterOldestAge.set({ ...labels, since: 'submitted' }, row.submitted_seconds);
+    metrics.deadLetterOldestAge.set({ ...labels, since: 'handed_over' }, row.dead_seconds);
+  },
+  counted: 'Open dead letters',
+};

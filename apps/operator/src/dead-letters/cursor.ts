@@ -26,12 +26,12 @@ export function readCursor(cursor: string, order: string, id: z.ZodType<string> 
 /** `after` of a request, as its list wrote it. */
 export const cursorText = z.string().min(1).max(800);
 
-/** Refuses a cursor of another list. `orderOf` the request. */
+/** Refuses a cursor of another list. `orderOf` the request, `idOf` what its ids look like (default: UUIDs). */
 export function ownCursor<T extends { after?: string }>(
   orderOf: (request: T) => string,
-  id?: z.ZodType<string>,
+  idOf?: (request: T) => z.ZodType<string>,
 ): [(request: T) => boolean, { path: PropertyKey[]; params: object }] {
-  const fits = (request: T) => request.after === undefined || readCursor(request.after, orderOf(request), id) !== undefined;
+  const fits = (request: T) => request.after === undefined || readCursor(request.after, orderOf(request), idOf?.(request)) !== undefined;
   return [fits, { path: ['after'], params: unreadable }];
 }
 
@@ -41,6 +41,6 @@ export const microsecondsOf = (column: string): string => `(extract(epoch FROM $
 /** A cursor's time as PostgreSQL compares it. */
 export const timeAt = (parameter: string): string => `to_timestamp(0) + ${parameter}::bigint * interval '1 microsecond'`;
 
-/** Of deliveries that wait: event id and destination. */
+/** Of deliveries: event id and destination. */
 export const heldId = z.string().regex(/^[0-9a-f-]{36} .{1,300}$/);
 export const heldOrder = 'held';

@@ -327,6 +327,94 @@ describe('the check of what owners have unresolved', () => {
     expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ topic: 'lead.accepted.crm-writer.crm.dlq' }]);
   });
 
+  it('fetches the letter of a lead without a route from intake, and knows it again when its record comes', async () => {
+    const lead = leadAccepted({ destinations: [] });
+    const about = { event_id: lead.event_id, destination: 'unrouted', class: 'routing', code: 'no_route' };
+    const { submitted_at, deadline_at } = historyOf(lead);
+    owner.unresolvedItems.push({
+      ...{ ...about, state: 'dead', lead_ref: lead.lead_ref, generation: 1 },
+      ...{ since: new Date().toISOString(), submitted_at, deadline_at },
+    });
+    const event = codec.encode(LeadAcceptedEvent, lead).toString('base64');
+    owner.add(historyOf(lead, { ...about, operations: [], attempts: [], event, record_key: Buffer.from('person').toString('base64') }));
+    const time = { elapsedMs: 0 };
+    const owners = new Map([['intake', owner]]);
+    const check = new DeliveryCheck({ db, codec, site, owners, logger: silent, elapsedMs: () => time.elapsedMs });
+    await check.run();
+    time.elapsedMs = 30_000;
+    await check.run();
+    const letter = { service: 'intake', destination: 'unrouted', class: 'routing', organization: 'demo', form: 'contact', attempts: 0 };
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ ...letter, found_by: 'check' }]);
+    const texts = { [headers.errorClass]: 'routing', [headers.errorCode]: 'no_route', [headers.errorRef]: `lead:${lead.lead_ref}` };
+    await stored(deadRecord(lead, { topic: 'leads.intake.dlq', headers: texts }));
+    expect((await showLetters(db, lead.event_id)).items).toMatchObject([{ ...letter, topic: 'leads.intake.dlq' }]);
+  });
+
+  it.each(['decode', 'invalid', 'unknown_source', 'conflict', 'oversize'])(
+    'fetches the letter of a record that intake refused as %s once more when it is lost, as it was',
+    async (failure) => {
+      const id = newEventId();
+      const texts = { [headers.errorClass]: failure, [headers.errorCode]: 'a_code', [headers.errorRef]: `rejected:${id}` };
+      const record = deadRecord(leadAccepted(), { topic: 'leads.intake.dlq', headers: texts, key: null, value: null });
+      await stored(record);
+      const read = async () => {
+        const left = 'dead_letter_id, received_at, checked_at, found_by, topic, partition, record_offset, traceparent, tracestate';
+        const kept = left.split(', ').map((name) => `'${name}'`);
+        const text = `SELECT to_jsonb(d) - ARRAY[${kept.join(', ')}] AS letter, found_by FROM dead_letter d WHERE reference = $1`;
+        return sql<{ letter: object; found_by: string }>(text, [`rejected:${id}`]);
+      };
+      const [before] = await read();
+      await sql('DELETE FROM dead_letter WHERE reference = $1', [`rejected:${id}`]);
+      const at = new Date(record.timestampMs).toISOString();
+      owner.unresolvedItems.push({
+        ...{
+          event_id: id,
+          destination: 'rejected',
+          state: 'dead',
+          class: failure,
+          code: 'a_code',
+          lead_ref: `rejected:${id}`,
+          generation: 1,
+        },
+        ...{ since: at, submitted_at: at, deadline_at: new Date(record.timestampMs + 90 * 86_400_000).toISOString() },
+      });
+      const time = { elapsedMs: 0 };
+      const owners = new Map([['intake', owner]]);
+      const check = new DeliveryCheck({ db, codec, site, owners, logger: silent, elapsedMs: () => time.elapsedMs });
+      await check.run();
+      time.elapsedMs = 30_000;
+      await check.run();
+      const found = await read();
+      expect(found).toEqual([{ letter: before?.letter, found_by: 'check' }]);
+      // Its record comes after all: the same letter.
+      await stored(record);
+      expect(await read()).toHaveLength(1);
+    },
+  );
+
+  it('fetches the letter of a lead that belongs to nobody once more when it is lost', async () => {
+    const lead = leadAccepted();
+    const destination = 'lead/sales/0f0f/lead_delivered';
+    const { submitted_at, deadline_at } = historyOf(lead);
+    owner.unresolvedItems.push({
+      ...{ event_id: lead.event_id, destination, state: 'dead', class: 'unknown_owner', code: 'no_owner', lead_ref: lead.lead_ref },
+      ...{ generation: 1, since: new Date().toISOString(), submitted_at, deadline_at },
+    });
+    const time = { elapsedMs: 0 };
+    const owners = new Map([['notifier', owner]]);
+    const check = new DeliveryCheck({ db, codec, site, owners, logger: silent, elapsedMs: () => time.elapsedMs });
+    const lettersOf = async () => (await showLetters(db, lead.event_id)).items;
+    await check.run();
+    for (const again of [1, 2]) {
+      time.elapsedMs = again * 30_000;
+      await check.run();
+      time.elapsedMs += 30_000;
+      await check.run();
+      expect(await lettersOf()).toMatchObject([{ class: 'unknown_owner', destination, service: 'notifier', owner: 'sales_operations' }]);
+      await sql('DELETE FROM dead_letter WHERE event_id = $1', [lead.event_id]);
+    }
+  });
+
   it('finds every letter that came by its topic, on all pages, whatever state the delivery ended in', async () => {
     const leads = Array.from({ length: 5 }, () => leadAccepted());
     const ends = ['dead', 'expired', 'uncertain', 'dead', 'expired'] as const;

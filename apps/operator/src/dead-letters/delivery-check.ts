@@ -1,10 +1,10 @@
-import { type EventDescriptor, type LeadAccepted, LeadAcceptedEvent, LeadResolvedEvent } from '#contracts';
+import { type EventDescriptor, type LeadAccepted, LeadAcceptedEvent, LeadResolvedEvent, refusedRecord } from '#contracts';
 import type { HistoryItem, UnresolvedItem } from '#delivery';
 import type { Codec } from '#messaging';
 import { type Logger, metrics, type Site, type Sql } from '#runtime';
 import type { OwnerApi } from '../owners/owner-api.js';
 import { countStored } from './count-letters.js';
-import { aboutLead, deliveryIdentity, type Letter, type OwningService } from './letter.js';
+import { aboutLead, deliveryIdentity, type Letter, type OwningService, refusedIdentity, refusedReference } from './letter.js';
 import { schemaIdOf } from './schema-id.js';
 import { endpointOf } from './sources.js';
 import { storeLetters } from './store-letters.js';
@@ -42,7 +42,10 @@ export class DeliveryCheck {
   /** Services of which something could not be fetched since their first page: they do not count as checked. */
   private readonly lacking = new Set<string>();
 
-  constructor(private readonly options: DeliveryCheckOptions) {}
+  constructor(private readonly options: DeliveryCheckOptions) {
+    // From the start on, so that one that never succeeds after a restart is missed all the same.
+    for (const service of options.owners.keys()) metrics.deadLetterCheckedAt.set({ service }, Date.now() / 1_000);
+  }
 
   /** One run over the owners; one that does not answer does not hold up the others. Never rejects: what failed is logged and done again. */
   async run(): Promise<void> {
@@ -138,6 +141,7 @@ export class DeliveryCheck {
 
   private async toLetter(service: OwningService, item: UnresolvedItem, history: HistoryItem | undefined): Promise<Letter> {
     const { event_id, destination, lead_ref, since, submitted_at, deadline_at, code } = item;
+    if (isRefused(item)) return refusedLetter(service, item);
     const bytes = history?.event === undefined ? undefined : Buffer.from(history.event, 'base64');
     const event = bytes && (await this.decode(service === 'notifier' ? LeadResolvedEvent : LeadAcceptedEvent, bytes));
     return {
@@ -179,7 +183,30 @@ function classOf({ state, class: failure }: UnresolvedItem): string {
   return state === 'uncertain' ? 'unverified_write' : (failure ?? 'permanent');
 }
 
+/** A record that intake refused: it became no lead, so nothing but its sealed original says whose it is. */
+const isRefused = ({ destination }: UnresolvedItem): boolean => destination === refusedRecord;
+
+/** As the record of the topic has it. */
+function refusedLetter(service: OwningService, item: UnresolvedItem): Letter {
+  return {
+    identity: identityOf(item),
+    service,
+    eventId: item.event_id,
+    destination: refusedRecord,
+    test: false,
+    class: classOf(item),
+    code: item.code,
+    reference: refusedReference(item.event_id),
+    attempts: 0,
+    deadAt: new Date(item.since),
+    operations: [],
+    history: [],
+    foundBy: 'check',
+  };
+}
+
 function identityOf(item: UnresolvedItem): string {
   const { event_id, destination, deadline_at } = item;
+  if (isRefused(item)) return refusedIdentity(refusedReference(event_id));
   return deliveryIdentity({ eventId: event_id, destination, class: classOf(item), deadlineAt: new Date(deadline_at) });
 }

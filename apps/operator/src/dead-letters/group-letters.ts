@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Sql } from '#runtime';
+import { aboutBlocked, blockedDestination } from './held/blocked-destinations.js';
+import { unavailableOwners } from './held/held-item.js';
 import { addFilter, Conditions, type LetterFilter, letterFilter, type Reader } from './letter-filter.js';
 import { adviceOf } from './letter-item.js';
 import { statementName } from './statement-name.js';
@@ -41,11 +43,13 @@ export const groupsAnswer = z.object({
   as_of: z.date().describe('What is decided about a group as of then leaves out letters that came later.'),
   items: z.array(letterGroup),
   left_out: z.number().describe('Smaller groups that are not shown.'),
+  blocked: z.array(blockedDestination).optional().describe(aboutBlocked),
+  unavailable: unavailableOwners.optional(),
 });
 export type GroupsAnswer = z.infer<typeof groupsAnswer>;
 
 interface Row extends Omit<LetterGroup, 'trend' | 'next_action' | 'runbook'> {
-  /** Pairs of an hour, 1 for the oldest to 24, and its letters. */
+  /** Pairs of an hour, 1 for the oldest to 24, and its letters: one for each kind of letter in the group. */
   hourly: [number, number][] | null;
   as_of: Date;
   groups: number;
@@ -109,6 +113,6 @@ interface Nothing {
 
 function toGroup({ hourly, as_of: _, groups: __, ...group }: Row): LetterGroup {
   const trend = Array.from({ length: hours }, () => 0);
-  for (const [hour, letters] of hourly ?? []) trend[hour - 1] = letters;
+  for (const [hour, letters] of hourly ?? []) trend[hour - 1] = (trend[hour - 1] ?? 0) + letters;
   return { ...group, trend, ...adviceOf(group.class) };
 }

@@ -14,7 +14,7 @@ export const letterFilter = {
     .enum(letterTabs)
     .optional()
     .describe(
-      '`dead`: ended without its effect; `expired`: for want of time; `uncertain`: nobody knows; `held`: waits; `all`: every letter.',
+      '`dead`: ended without its effect; `expired`: for want of time; `uncertain`: nobody knows, from its first moment, also before there is a letter; `held`: waits; `all`: every letter.',
     ),
   destination: name.optional(),
   class: name.optional(),
@@ -94,6 +94,8 @@ export function addFilter(conditions: Conditions, asked: LetterFilter, reader: R
 export function addReader(conditions: Conditions, reader: Reader): Conditions {
   const organizations = organizationsValue(reader);
   if (organizations === null) return conditions;
+  // One alone is read in the order of its index; of a list the planner knows no order.
+  if (organizations.length === 1) return conditions.add('organization = ?', organizations[0]);
   const parameter = conditions.value(organizations);
   return conditions.add(inOrganizations('organization', Number(parameter.slice(1))));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Tx } from '#runtime';
+import { instant, type Tx } from '#runtime';
 import { refusals } from '../http/refusal.js';
 import { addReader, Conditions, type Reader } from './letter-filter.js';
 import { statementName } from './statement-name.js';
@@ -13,7 +13,7 @@ const group = z.union([
   z.guid(),
   z.strictObject({
     key: z.guid(),
-    as_of: z.iso.datetime({ offset: true }).optional().describe('`as_of` of the answer with the groups. Absent: now.'),
+    as_of: instant.optional().describe('`as_of` of the answer with the groups. Absent: now.'),
   }),
 ]);
 
@@ -44,11 +44,8 @@ export interface Targeted {
  * nobody learns which), `too-many-letters`.
  */
 export async function lockTarget(tx: Tx, target: Target, reader: Reader): Promise<Targeted[]> {
-  const conditions = new Conditions();
-  const ids = target.ids === undefined ? undefined : [...new Set(target.ids.map((id) => id.toLowerCase()))];
-  if (ids !== undefined) conditions.add('dead_letter_id = ANY (?::uuid[])', ids);
-  if (target.group !== undefined) addGroup(conditions, target.group);
-  addReader(conditions, reader);
+  const ids = namedIds(target);
+  const conditions = addReader(addTarget(new Conditions(), target), reader);
   const text = `
 SELECT dead_letter_id, organization, state FROM dead_letter WHERE ${conditions.sql}
 ORDER BY dead_letter_id LIMIT ${conditions.value(mostDecided + 1)} FOR UPDATE`;
@@ -59,6 +56,17 @@ ORDER BY dead_letter_id LIMIT ${conditions.value(mostDecided + 1)} FOR UPDATE`;
       most: mostDecided,
     });
   return rows;
+}
+
+/** Each once, as PostgreSQL writes them; undefined for a group. */
+export const namedIds = ({ ids }: Target): string[] | undefined => ids && [...new Set(ids.map((id) => id.toLowerCase()))];
+
+/** Adds which letters are meant. Columns are those of `dead_letter`. */
+export function addTarget(conditions: Conditions, target: Target): Conditions {
+  const ids = namedIds(target);
+  if (ids !== undefined) conditions.add('dead_letter_id = ANY (?::uuid[])', ids);
+  if (target.group !== undefined) addGroup(conditions, target.group);
+  return conditions;
 }
 
 function addGroup(conditions: Conditions, named: NonNullable<Target['group']>): void {
@@ -73,7 +81,7 @@ export function describeTarget({ ids, group: named }: Target, letters: readonly 
 }
 
 /** The organization, where all are of one. */
-export function onlyOrganization(letters: readonly Targeted[]): string | null {
+export function onlyOrganization(letters: readonly Pick<Targeted, 'organization'>[]): string | null {
   const all = new Set(letters.map(({ organization }) => organization));
   return all.size === 1 ? ([...all][0] ?? null) : null;
 }

@@ -62,6 +62,12 @@ export function deliveryIdentity(end: { eventId: string; destination: string; cl
   return `delivery:${end.eventId.toLowerCase()}:${end.deadlineAt?.getTime() ?? 0}:${end.class}:${end.destination}`;
 }
 
+/** Where intake keeps the sealed original of a refused record. */
+export const refusedReference = (rejectedId: string): string => `rejected:${rejectedId}`;
+
+/** A lead that was refused is known by its sealed original: it has one end. */
+export const refusedIdentity = (reference: string): string => `reference:${reference}`;
+
 /** What a public event tells about the lead. */
 export type Told = Partial<Pick<LeadAccepted, 'source_event_ref' | 'policy' | 'deadline_at'>> &
   Pick<LeadAccepted | LeadResolved, 'event_id' | 'lead_ref' | 'organization' | 'source' | 'form' | 'campaign' | 'submitted_at' | 'test'>;

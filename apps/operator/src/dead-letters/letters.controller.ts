@@ -14,10 +14,17 @@ import {
   noteLetters,
   noteRequest,
 } from './decide-letters.js';
-import { type DismissTools, dismissLetter, dismissRequest } from './dismiss-letter.js';
+import { dismissLetter, dismissRequest } from './dismiss-letter.js';
+import { dismissedLetters, dismissLetters, dismissManyRequest } from './dismiss-letters.js';
 import { groupLetters, groupsAnswer, groupsQuery } from './group-letters.js';
-import { groupHeld, type HeldTools, listHeld } from './held/list-held.js';
+import { type BlockedTools, readBlocked } from './held/blocked-destinations.js';
+import { groupOpen } from './held/group-open.js';
+import { listHeld } from './held/list-held.js';
+import { groupUncertain, listUncertain } from './held/list-uncertain.js';
+import { type OpenTools, unclaimedAt } from './held/read-open.js';
+import { unclaimedOwner } from './held/unclaimed-owner.js';
 import { waitingOwner } from './held/waiting-owner.js';
+import type { DismissTools } from './judge-dismissal.js';
 import { kindsPurge } from './kinds-purge.js';
 import { letterDetail } from './letter-item.js';
 import { letterPage, listLetters, listQuery, showLetters } from './list-letters.js';
@@ -32,22 +39,29 @@ const dismissAnswer = z.object({ dismissed: z.boolean(), outcome: z.string() });
 /** Dead letters: what a person must decide on. */
 @Controller('v1/dead-letters')
 class LettersController {
-  constructor(@Inject(letterTools) private readonly tools: DismissTools & HeldTools) {}
+  constructor(@Inject(letterTools) private readonly tools: DismissTools & OpenTools & BlockedTools) {}
 
   @Get()
   @Permit('list', { summary: 'Dead letters, a page at a time', query: listQuery, response: letterPage })
-  list(@Query() query: unknown, @Req() request: FastifyRequest) {
+  async list(@Query() query: unknown, @Req() request: FastifyRequest) {
     const asked = readInput(listQuery, query);
-    if (asked.tab !== 'held') return listLetters(this.tools.db, asked, asker(request));
+    const person = asker(request);
+    if (asked.tab === 'uncertain') return listUncertain(this.tools, asked, person);
+    if (asked.tab !== 'held') return listLetters(this.tools.db, asked, person);
     const { after, limit } = asked;
-    return listHeld(this.tools, { filter: asked, after, limit }, asker(request));
+    const page = await listHeld(this.tools, { filter: asked, after, limit }, person);
+    return { ...page, blocked: await readBlocked(this.tools, asked, person) };
   }
 
   @Get('groups')
   @Permit('list', { summary: 'Open dead letters by what failed, the largest groups first', query: groupsQuery, response: groupsAnswer })
-  groups(@Query() query: unknown, @Req() request: FastifyRequest) {
+  async groups(@Query() query: unknown, @Req() request: FastifyRequest) {
     const asked = readInput(groupsQuery, query);
-    return asked.tab === 'held' ? groupHeld(this.tools, asked, asker(request)) : groupLetters(this.tools.db, asked, asker(request));
+    const person = asker(request);
+    if (asked.tab === 'uncertain') return groupUncertain(this.tools, asked, person);
+    if (asked.tab !== 'held') return groupLetters(this.tools.db, asked, person);
+    const groups = await groupOpen(this.tools, { kind: 'held', filter: asked }, person);
+    return { ...groups, blocked: await readBlocked(this.tools, asked, person) };
   }
 
   @Get(':event_id')
@@ -87,6 +101,17 @@ class LettersController {
     return changeDisposition(this.tools.db, readInput(dispositionRequest, body), asker(request));
   }
 
+  @Post('dismiss')
+  @HttpCode(200)
+  @Permit(['replay_request', 'replay_approve'], {
+    summary: 'Closes the dead letters of a group, or some, that nothing else can close',
+    body: dismissManyRequest,
+    response: dismissedLetters,
+  })
+  dismissMany(@Body() body: unknown, @Req() request: FastifyRequest) {
+    return dismissLetters(this.tools, readInput(dismissManyRequest, body), asker(request));
+  }
+
   @Post(':dead_letter_id/dismiss')
   @HttpCode(200)
   @Permit(['replay_request', 'replay_approve'], {
@@ -107,10 +132,12 @@ class LettersController {
 export const lettersArea: OpenArea = ({ clients, ...tools }) => {
   const owning = [...clients].filter(([name]) => tools.owners.has(name));
   const waiting = new Map(owning.map(([name, client]) => [name, waitingOwner(client)]));
+  const [intake, writer] = [clients.get(unclaimedAt), tools.owners.get('crm-writer')];
+  if (intake !== undefined && writer !== undefined) waiting.set(unclaimedAt, unclaimedOwner({ intake, writer }));
   const purge = kindsPurge(tools.db);
   return {
     controllers: [LettersController],
-    providers: [{ provide: letterTools, useValue: { ...tools, waiting } }],
+    providers: [{ provide: letterTools, useValue: { ...tools, clients, waiting } }],
     steps: { 'letter kinds': purge },
   };
 };

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '#runtime';
-import { type TestDatabase, testDatabase } from '#testkit';
+import { type TestDatabase, testDatabase, testSize } from '#testkit';
 import { manyClasses, manyDestinations, storeMany } from '../../test/many-letters.js';
 import { deadLetterHeaders, deadRecord, leadAccepted, openOperatorDatabase } from '../../test/rig.js';
 import type { Person } from '../people/person.js';
@@ -23,9 +23,9 @@ import { readLetter } from './read-letter.js';
 import { deadLetterSources } from './sources.js';
 import { storeLetters } from './store-letters.js';
 
-jest.setTimeout(120_000);
+const many = testSize() === 'long' ? 100_000 : 5_000;
+jest.setTimeout(120_000 + many * 10);
 
-const many = 5_000;
 let database: TestDatabase;
 let db: Database;
 
@@ -141,6 +141,8 @@ describe('groups of dead letters', () => {
     const { items, left_out } = await groups({ limit: 500 });
     expect(left_out).toBe(0);
     expect(items.reduce((sum, { count }) => sum + count, 0)).toBe(await countOf("state = 'open'"));
+    const lately = items.flatMap(({ trend }) => trend).reduce((sum, letters) => sum + letters, 0);
+    expect(Math.abs(lately - (await countOf("state = 'open' AND dead_at > clock_now() - interval '24 hours'")))).toBeLessThan(2);
     const [biggest] = items;
     const where = `class = '${biggest?.class}' AND destination = '${biggest?.destination}' AND schema_id = ${biggest?.schema_id} AND state = 'open'
       AND code IS NOT DISTINCT FROM ${biggest?.code === null ? 'NULL' : `'${biggest?.code}'`}`;

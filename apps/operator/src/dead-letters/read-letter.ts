@@ -1,6 +1,6 @@
 import { headers, refusedRecord, unrouted } from '#contracts';
 import type { ConsumedRecord } from '#messaging';
-import { aboutLead, type Coordinates, deliveryIdentity, type Letter, type Told } from './letter.js';
+import { aboutLead, type Coordinates, deliveryIdentity, type Letter, refusedIdentity, type Told } from './letter.js';
 import { schemaIdOf } from './schema-id.js';
 import type { DeadLetterSource } from './sources.js';
 
@@ -70,7 +70,9 @@ function identityOf(letter: Omit<Letter, 'identity'>, at: Coordinates): string {
     return deliveryIdentity({ eventId, destination, class: failure, deadlineAt });
   }
   if (reference !== undefined)
-    return destination === undefined || destination === refusedRecord ? `reference:${reference}` : `reference:${reference}:${destination}`;
+    return destination === undefined || destination === refusedRecord
+      ? refusedIdentity(reference)
+      : `reference:${reference}:${destination}`;
   const { topic, partition, offset } = letter.origin ?? at;
   return `record:${topic}:${partition}:${offset}:${failure}`;
 }

@@ -74,11 +74,12 @@ RETURNING dead_letter_id, owner, class, destination, respond_by, test, (xmax = 0
   INSERT INTO untold_letter (dead_letter_id, owner, class, destination, respond_by, test)
   SELECT dead_letter_id, owner, class, destination, respond_by, test FROM stored WHERE added
 )
-SELECT class, destination, added FROM stored`;
+SELECT class, destination, test, added FROM stored`;
 
 export interface StoredLetter {
   class: string;
   destination: string | null;
+  test: boolean;
 }
 
 /** Stores letters, each once; gives those that were new. Throws DatabaseUnavailable, StatementFailed. */

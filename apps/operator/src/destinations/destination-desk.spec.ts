@@ -25,7 +25,10 @@ const site = {
     { match: { organization: 'acme' }, destinations: ['acme-crm', 'shared'], chat: 'sales' },
     { match: { organization: 'birch' }, destinations: ['shared'] },
   ],
-  destinations: { 'acme-crm': config('acme-crm', true), shared: config('shared', false) },
+  destinations: {
+    'acme-crm': { ...config('acme-crm', true), callLimits: { writeMs: 300, firstByteMs: 900, readMs: 700 } },
+    shared: config('shared', false),
+  },
   channels: { sales: { name: 'sales' } },
 } as unknown as Site;
 
@@ -45,10 +48,11 @@ let posted: [path: string, body: unknown][];
 let figures: object[];
 let states: object[];
 let notifierAway: boolean;
+let outdated: boolean;
 let desk: DestinationDesk;
 
 beforeEach(() => {
-  [audited, commands, posted, figures, states, notifierAway] = [[], [], [], [], [], false];
+  [audited, commands, posted, figures, states, notifierAway, outdated] = [[], [], [], [], [], false, false];
   const owner = (away: () => boolean): OwnerApi =>
     ({
       destinations: async () => {
@@ -57,6 +61,7 @@ beforeEach(() => {
       },
       command: async (command: { destination: string }) => {
         commands.push(command);
+        if (outdated) return { applied: false, reason: 'changed_meanwhile' };
         return command.destination === 'gone' ? { applied: false, reason: 'unknown_destination' } : { applied: true };
       },
     }) as unknown as OwnerApi;
@@ -134,6 +139,20 @@ describe('the list of destinations', () => {
     });
   });
 
+  it('shows how long each part of a call may take, where the site file says so', async () => {
+    const { items } = await desk.list(everywhere);
+    const timeoutsOf = (name: string) => items.find(({ destination }) => destination === name)?.timeouts;
+    expect(timeoutsOf('acme-crm')).toEqual({
+      connect_ms: 500,
+      write_ms: 300,
+      first_byte_ms: 900,
+      read_ms: 700,
+      total_ms: 2_000,
+      lookup_ms: 1_000,
+    });
+    expect(timeoutsOf('shared')).toEqual({ connect_ms: 500, total_ms: 2_000, lookup_ms: 1_000 });
+  });
+
   it('names a service that does not answer, and calls its channels unknown', async () => {
     notifierAway = true;
     const { items, unavailable } = await desk.list(everywhere);
@@ -149,6 +168,46 @@ describe('the list of destinations', () => {
   });
 });
 
+describe('what lies unclaimed on the topic', () => {
+  const later = '2026-06-01T11:59:00.000Z';
+  const earlier = '2026-06-01T11:00:00.000Z';
+  const backlogWith = async (unclaimed?: object, more: object = {}) => {
+    figures = [
+      { destination: 'shared', waiting: 3, held: 4, uncertain: 0, oldest_at: later, latency: {}, by_hour: [], unclaimed, ...more },
+    ];
+    const { items } = await desk.list(everywhere);
+    return items.find(({ destination }) => destination === 'shared');
+  };
+
+  it('stands beside what waits, with its own age, and the oldest is that of both', async () => {
+    const item = await backlogWith({ count: 90, exact: true, oldest_at: earlier });
+    expect(item?.backlog).toEqual({
+      waiting: 3,
+      held: 4,
+      uncertain: 0,
+      unclaimed: { count: 90, oldest_at: earlier },
+      oldest_at: earlier,
+    });
+    expect((await backlogWith({ count: 1, exact: true, oldest_at: asOf }))?.backlog.oldest_at).toBe(later);
+  });
+
+  it('says that it is an upper bound, or why it is not known: then it has no number, and the backlog does not drain', async () => {
+    expect((await backlogWith({ count: 90, exact: false }))?.backlog.unclaimed).toEqual({ count: 90, at_most: true });
+    const item = await backlogWith({ unknown: 'kafka_away' });
+    expect(item?.backlog).toEqual({ waiting: 3, held: 4, uncertain: 0, unclaimed: { unknown: 'kafka_away' }, oldest_at: later });
+    expect(item?.drain).toBeUndefined();
+    expect((await backlogWith())?.backlog).not.toHaveProperty('unclaimed');
+  });
+
+  it('is part of what drains', async () => {
+    states = [{ destination: 'shared', mode: 'blocked', reason: 'hold', cool_downs: 0, as_of: asOf }];
+    await backlogWith({ count: 90, exact: true });
+    states = [{ destination: 'shared', mode: 'ramping', cool_downs: 0, as_of: asOf }];
+    await backlogWith({ count: 60, exact: true }, { held: 0, waiting: 20 });
+    expect((await backlogWith({ count: 0, exact: true }, { held: 0, waiting: 20 }))?.drain).toMatchObject({ left: 20, total: 97 });
+  });
+});
+
 describe('holding', () => {
   const hold = (destination: string, person: Person) => desk.command({ destination, command: 'hold', reason: 'their change' }, person);
 
@@ -159,6 +218,15 @@ describe('holding', () => {
       { person: 'olga', action: 'delivery.hold', organization: 'acme' },
       { person: 'olga', action: 'delivery.hold.answer', organization: 'acme' },
     ]);
+  });
+
+  it('passes on which hold was seen, and is refused where it is another by now', async () => {
+    const release = () => desk.command({ destination: 'shared', command: 'release', reason: 'mended', since: asOf }, everywhere);
+    await release();
+    expect(commandRequest.parse(commands[0])).toMatchObject({ command: 'release', since: asOf });
+    outdated = true;
+    expect(await status(release())).toBe(409);
+    expect(audited.at(-1)).toMatchObject({ action: 'delivery.release.answer' });
   });
 
   it('names the person whole, and no organization where several use the destination', async () => {

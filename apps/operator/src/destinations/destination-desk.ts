@@ -8,7 +8,7 @@ import type { Person } from '../people/person.js';
 import type { DestinationItem, DestinationList } from './destination-item.js';
 import { DrainWatch } from './drain-watch.js';
 import { maySee, organizationsOf, othersThere } from './may-see.js';
-import { toItem, whyNoTest } from './to-item.js';
+import { leftOf, toItem, whyNoTest } from './to-item.js';
 
 export interface DestinationTools {
   db: Database;
@@ -24,6 +24,8 @@ export interface DestinationCommand {
   service?: Service;
   command: 'hold' | 'release';
   reason: string;
+  /** When the hold began that the person has seen; null: none was. Absent: they have not looked. */
+  since?: string | null;
 }
 
 export const services = ['crm-writer', 'notifier'] as const;
@@ -59,7 +61,7 @@ export class DestinationDesk {
   }
 
   /** Rejects with the refusals 404, 403 and 409, or InternalUnavailable. */
-  async command({ destination, service, command, reason }: DestinationCommand, person: Person): Promise<{ applied: true }> {
+  async command({ destination, service, command, reason, since }: DestinationCommand, person: Person): Promise<{ applied: true }> {
     const { site } = this.tools;
     const owner = service ?? ownerOf(site, destination);
     if (owner === undefined || !maySee(site, destination, person)) throw refusals.notFound();
@@ -69,8 +71,9 @@ export class DestinationDesk {
     const { caller, person: by } = actor(person);
     const [organization, ...more] = organizationsOf(site, destination);
     const from = { caller, organization: more.length === 0 ? organization : null };
-    const answer = await sendCommand(this.tools, { service: owner, command: { command, destination, by, reason } }, from);
+    const answer = await sendCommand(this.tools, { service: owner, command: { command, destination, by, reason, since } }, from);
     if (answer.reason === 'unknown_destination') throw refusals.notFound();
+    if (!answer.applied) throw refusals.conflict('changed-meanwhile', 'Somebody has held or released it since you looked: look again');
     return { applied: true };
   }
 
@@ -112,10 +115,14 @@ export class DestinationDesk {
 
   private note(service: Service, { states, figures }: Pick<Said, 'states' | 'figures'>): void {
     const atMs = Date.parse(figures.as_of);
-    for (const { destination, waiting, held } of figures.items) {
+    for (const item of figures.items) {
+      const { destination } = item;
+      const left = leftOf(item);
       const mode = states.find((state) => state.destination === destination)?.mode;
       const blocked = mode === 'blocked' || mode === 'probing';
-      this.#drains.see(`${service}/${destination}`, { atMs, left: waiting + held, blocked });
+      // How fast it went before what is missing now says nothing about what comes after.
+      if (left === undefined) this.#drains.lose(`${service}/${destination}`);
+      else this.#drains.see(`${service}/${destination}`, { atMs, left, blocked });
     }
   }
 
@@ -124,7 +131,7 @@ export class DestinationDesk {
     const named: readonly string[] = Object.keys(service === 'crm-writer' ? destinations : channels);
     const busy = (name: string): boolean => {
       const figures = said?.figures.items.find((one) => one.destination === name);
-      return figures !== undefined && figures.waiting + figures.held + figures.uncertain > 0;
+      return figures !== undefined && ((leftOf(figures) ?? 0) > 0 || figures.waiting + figures.held + figures.uncertain > 0);
     };
     const gone = (said?.states ?? []).filter(
       ({ destination, hold }) => !named.includes(destination) && (hold !== undefined || busy(destination)),

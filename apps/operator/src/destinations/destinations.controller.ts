@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { commandReason, deliveryName } from '#delivery';
+import { commandReason, deliveryName, holdSeen } from '#delivery';
 import type { OpenArea } from '../area.js';
 import { asker } from '../http/asked-by.js';
 import { Permit } from '../http/permit.js';
@@ -13,6 +13,7 @@ import { destinationList } from './destination-item.js';
 const named = z.object({ name: deliveryName });
 const command = z.strictObject({
   reason: commandReason,
+  since: holdSeen,
   service: z.enum(services).optional().describe('Where a destination and a channel have the same name; default: the destination.'),
 });
 const nothing = z.strictObject({});

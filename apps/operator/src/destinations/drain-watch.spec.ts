@@ -29,5 +29,15 @@ describe('the drain of a destination', () => {
     expect(watched().of('crm')).toBeUndefined();
   });
 
+  it('is not told while nobody can say how many are left, and goes on from its height afterwards', () => {
+    const watch = watched([0, 400, true], [5, 400], [10, 300]);
+    watch.lose('crm');
+    expect(watch.of('crm')).toBeUndefined();
+    watch.see('crm', { atMs: 60_000, left: 200, blocked: false });
+    expect(watch.of('crm')).toEqual({ left: 200, total: 400, rate_per_s: 0, eta_s: null });
+    watch.lose('nothing known');
+    expect(watch.of('nothing known')).toBeUndefined();
+  });
+
   it('is seen also where nobody saw what it came from', () => expect(watched([0, 80], [5, 70]).of('crm')).toMatchObject({ left: 70 }));
 });

@@ -40,6 +40,12 @@ export class DrainWatch {
     this.#courses.set(key, { samples, total, wasBlocked: blocked || before.wasBlocked });
   }
 
+  /** How many are left is not known now. The height of the backlog is kept; the rate begins anew. */
+  lose(key: string): void {
+    const before = this.#courses.get(key);
+    if (before !== undefined) this.#courses.set(key, { ...before, samples: [] });
+  }
+
   /** Undefined: there is no backlog to drain, or nothing is sent there. */
   of(key: string): Drain | undefined {
     const course = this.#courses.get(key);

@@ -1,6 +1,6 @@
 import { type DestinationFigures, type DestinationsAnswer, quotaBucketOf } from '#delivery';
 import type { DestinationConfig, Site } from '#runtime';
-import type { DestinationItem } from './destination-item.js';
+import type { DestinationItem, UnclaimedFigure } from './destination-item.js';
 import type { Drain } from './drain-watch.js';
 
 /** Where a destination of one service comes from. `states` undefined: the service does not answer. */
@@ -20,7 +20,7 @@ export interface Known {
 /** One destination as people see it: what is set beside what is so. */
 export function toItem(known: Known): DestinationItem {
   const { service, destination, config, channel, state, answers, figures, drain } = known;
-  const { waiting = 0, held = 0, uncertain = 0, oldest_at, latency = {}, by_hour = [] } = figures ?? {};
+  const { latency = {}, by_hour = [] } = figures ?? {};
   return {
     service,
     destination,
@@ -35,11 +35,33 @@ export function toItem(known: Known): DestinationItem {
     ...settingsOf(config),
     quota: config?.quota && quotaOf(config.quota, known),
     latency: { ...latency, by_hour },
-    backlog: { waiting, held, uncertain, oldest_at },
+    backlog: backlogOf(figures),
     drain,
     test: mayTest(known),
     as_of: state?.as_of ?? known.figuresAt,
   };
+}
+
+function backlogOf(figures: DestinationFigures | undefined): DestinationItem['backlog'] {
+  const { waiting = 0, held = 0, uncertain = 0, oldest_at, unclaimed: said } = figures ?? {};
+  const unclaimed = unclaimedOf(said);
+  // ISO 8601 of one zone: in the order of time.
+  const [oldest] = [oldest_at, unclaimed?.oldest_at].filter((at) => at !== undefined).sort();
+  return { waiting, held, uncertain, ...(unclaimed && { unclaimed }), oldest_at: oldest };
+}
+
+/** What lies unclaimed, as it is shown. */
+export function unclaimedOf(said: DestinationFigures['unclaimed']): UnclaimedFigure {
+  if (said === undefined) return undefined;
+  if ('unknown' in said) return { unknown: said.unknown };
+  const { count, exact, oldest_at } = said;
+  return { count, ...(!exact && { at_most: true }), oldest_at };
+}
+
+/** What has not ended there, by the figures of its service; undefined where nobody can say exactly what lies unclaimed. */
+export function leftOf({ waiting, held, unclaimed }: DestinationFigures): number | undefined {
+  if (unclaimed === undefined) return waiting + held;
+  return 'unknown' in unclaimed || !unclaimed.exact ? undefined : waiting + held + unclaimed.count;
 }
 
 function breakerOf(state: Known['state']): DestinationItem['breaker'] {
@@ -51,12 +73,21 @@ function breakerOf(state: Known['state']): DestinationItem['breaker'] {
 
 function settingsOf(config: DestinationConfig | undefined): Partial<DestinationItem> {
   if (config === undefined) return {};
-  const { concurrency, retryBudget, breaker, connectTimeoutMs, timeoutMs, lookupTimeoutMs } = config;
+  const { concurrency, retryBudget, breaker } = config;
   return {
     concurrency,
     retry_budget: retryBudget,
     breaker_rest: { first_ms: breaker.coolDownMs, longest_ms: breaker.longestCoolDownMs },
-    timeouts: { connect_ms: connectTimeoutMs, total_ms: timeoutMs, lookup_ms: lookupTimeoutMs },
+    timeouts: timeoutsOf(config),
+  };
+}
+
+function timeoutsOf({ connectTimeoutMs, timeoutMs, lookupTimeoutMs, callLimits }: DestinationConfig): DestinationItem['timeouts'] {
+  return {
+    connect_ms: connectTimeoutMs,
+    ...(callLimits && { write_ms: callLimits.writeMs, first_byte_ms: callLimits.firstByteMs, read_ms: callLimits.readMs }),
+    total_ms: timeoutMs,
+    lookup_ms: lookupTimeoutMs,
   };
 }
 

@@ -256,6 +256,12 @@ describe('the approval of an erasure', () => {
     await expect(approve(late)).rejects.toEqual(refusedAs('draft-expired'));
     await tidyErasures(tools);
     expect(await show(late)).toMatchObject({ state: 'expired' });
+    const audited = await db.sql(
+      'spec.erasure_expired',
+      "SELECT person, organization, subject FROM audit WHERE action = 'erasure.expire'",
+      [],
+    );
+    expect(audited).toEqual([{ person: 'operator', organization: 'demo', subject: { erasure_id: late, state: 'expired' } }]);
   });
 
   it('shows the new list where there is more to erase by now, and erases nothing of it', async () => {

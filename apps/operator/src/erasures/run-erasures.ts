@@ -80,7 +80,8 @@ async function round(
   });
 }
 
-const expireSql = "UPDATE erasure SET state = 'expired' WHERE state = 'draft' AND expires_at < clock_now()";
+const expireSql = `
+UPDATE erasure SET state = 'expired' WHERE state = 'draft' AND expires_at < clock_now() RETURNING erasure_id, organizations`;
 /** The proof is kept as long as the keys of leads are; what was never approved proves nothing. */
 const purgeSql = `
 WITH gone AS (
@@ -94,6 +95,13 @@ DELETE FROM erasure_task USING gone WHERE erasure_task.erasure_id = gone.erasure
 
 /** Ends drafts that nobody approved, and deletes erasures after their time. */
 export async function tidyErasures({ db }: Pick<ErasureTools, 'db'>): Promise<void> {
-  await db.sql('operator.expire_erasures', expireSql, []);
+  await db.transaction(async (tx) => {
+    const late = await tx.sql<Taken>('operator.expire_erasures', expireSql, []);
+    for (const { erasure_id, organizations } of late) {
+      const organization = organizations.length === 1 ? organizations[0] : null;
+      const entry = { caller: 'operator', person: 'operator', action: 'erasure.expire', organization };
+      await audit(tx, { ...entry, subject: { erasure_id, state: 'expired' } });
+    }
+  });
   await db.sql('operator.purge_erasures', purgeSql, []);
 }

@@ -22,7 +22,14 @@ export interface AppOptions {
 /** The Nest application with its REST door; it listens nowhere yet. */
 export async function createApp(parts: OperatorParts, options: AppOptions): Promise<NestFastifyApplication> {
   const { identify, onRefused, logger } = options;
-  const adapter = new FastifyAdapter({ bodyLimit: bodyLimitBytes, requestTimeout: 10_000, forceCloseConnections: 'idle', logger: false });
+  const adapter = new FastifyAdapter({
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: 10_000,
+    forceCloseConnections: 'idle',
+    // What still arrives on an open connection while the service stops is served: Fastify's own refusal is no problem document.
+    return503OnClosing: false,
+    logger: false,
+  });
   const app = await NestFactory.create<NestFastifyApplication>(operatorModule(parts), adapter, {
     logger: frameworkLogger(logger),
     abortOnError: false,

@@ -20,7 +20,10 @@ const me = z.object({
   roles: z.array(z.enum(roles)),
   permissions: z.array(permission),
   organizations: z.union([z.literal('*'), z.array(z.string())]),
-  single_operator_policy: z.object({ max: z.number().int() }).optional().describe('One person alone may approve a batch of this size.'),
+  single_operator_policy: z
+    .object({ max: z.number().int() })
+    .optional()
+    .describe('One person alone may have this many items approved, under way or within an hour.'),
   refused: z.partialRecord(permission, z.string()).describe('What the person may not do, and why.'),
 });
 

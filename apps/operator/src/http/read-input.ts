@@ -4,21 +4,36 @@ import { refusals } from './refusal.js';
 
 /** The input as its schema reads it. Throws the refusal 422 that names every field. */
 export function readInput<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
-  const field = fieldWithNul(input);
-  if (field !== undefined) throw refusals.invalid([{ field, problem: 'holds a NUL character', fix: 'Leave it out: no text here has one' }]);
+  const kept = unkeepable(input);
+  if (kept !== undefined) throw refusals.invalid([kept]);
   const parsed = schema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
   throw refusals.invalid(describeIssues(parsed.error.issues, input).map(({ path, ...rest }) => ({ field: path, ...rest })));
 }
 
-/** Where a text holds the character that PostgreSQL keeps in no text. */
-function fieldWithNul(value: unknown, path = ''): string | undefined {
-  if (typeof value === 'string') return value.includes('\0') ? path : undefined;
+/** A surrogate without its pair. */
+const halfCharacter = /\p{Surrogate}/u;
+
+interface Unkeepable {
+  field: string;
+  problem: string;
+  fix: string;
+}
+
+/** Where a text, or the name of a field, holds what PostgreSQL keeps in no text. */
+function unkeepable(value: unknown, field = ''): Unkeepable | undefined {
+  if (typeof value === 'string') return unkeepableText(value, field);
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, part] of Object.entries(value)) {
-    if (key.includes('\0')) return path;
-    const found = fieldWithNul(part, path === '' ? key : `${path}.${key}`);
+    const found = unkeepableText(key, field) ?? unkeepable(part, field === '' ? key : `${field}.${key}`);
     if (found !== undefined) return found;
   }
+  return undefined;
+}
+
+function unkeepableText(text: string, field: string): Unkeepable | undefined {
+  if (text.includes('\0')) return { field, problem: 'holds a NUL character', fix: 'Leave it out: no text here has one' };
+  if (halfCharacter.test(text))
+    return { field, problem: 'holds half of a character', fix: 'Send whole characters: a surrogate counts with its pair' };
   return undefined;
 }

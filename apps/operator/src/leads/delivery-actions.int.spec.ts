@@ -59,6 +59,18 @@ describe('an action on one delivery', () => {
     expect(await act(lead.event_id, 'lookup', lookup)).toMatchObject({ status: 404 });
   });
 
+  it('that comes too early is refused with when it counts', async () => {
+    const lead = rig.known();
+    const absence_counts_from = '2026-11-30T10:00:05.000Z';
+    const answer = { applied: false, reason: 'too_early', state: 'uncertain', absence_counts_from, wait_ms: 2_100 } as const;
+    jest.spyOn(rig.writer, 'command').mockResolvedValueOnce(answer);
+    const operation_key = operationKey(lead.event_id, 'crm', 'lead');
+    const body = { destination: 'crm', operation_key, finding: { kind: 'absent' }, reason: 'not seen' };
+    const refused = await act(lead.event_id, 'evidence', body);
+    expect(refused).toMatchObject({ status: 409, body: { state: 'uncertain', absence_counts_from } });
+    expect(refused.body.detail).toContain(`after ${absence_counts_from}, in 3 s`);
+  });
+
   it('needs the permission, the lead and a reason', async () => {
     const lead = rig.known();
     const discard = { destination: 'crm', reason: 'spam' };

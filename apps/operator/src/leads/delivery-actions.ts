@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type CommandAnswer, type CommandRequest, commandReason, deliveryName, finding, operationName } from '#delivery';
 import type { Database, Logger } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
-import { refusals } from '../http/refusal.js';
+import { type Refusal, refusals } from '../http/refusal.js';
 import { notFound, type OwnerApi } from '../owners/owner-api.js';
 import type { Person } from '../people/person.js';
 import type { IntakeApi } from './intake-api.js';
@@ -49,6 +49,8 @@ const whyNot: Readonly<Record<NonNullable<CommandAnswer['reason']>, string>> = {
   unknown_delivery: 'Its owner knows no such delivery; it may not have taken it up yet.',
   not_in_this_state: 'It does not fit the state that the delivery is in now.',
   no_lookup: 'This destination cannot be asked what it has; look there yourself and record what you find.',
+  changed_meanwhile: 'Somebody has changed it since you looked.',
+  too_early: 'The call may still take effect there: that nothing is seen says nothing yet.',
 };
 
 /**
@@ -74,7 +76,12 @@ export async function actOnDelivery(
     'Action on a delivery',
   );
   if (answer.applied) return { applied: true, state: answer.state };
-  const { reason: word = 'not_in_this_state', state } = answer;
-  if (word === 'unknown_delivery') throw refusals.notFound();
-  throw refusals.conflict(word.replaceAll('_', '-'), whyNot[word], state === undefined ? {} : { state });
+  throw refusalOf(answer);
+}
+
+function refusalOf({ reason: word = 'not_in_this_state', state, absence_counts_from, wait_ms = 0 }: CommandAnswer): Refusal {
+  if (word === 'unknown_delivery') return refusals.notFound();
+  const more = { ...(state !== undefined && { state }), ...(absence_counts_from !== undefined && { absence_counts_from }) };
+  const until = absence_counts_from && ` Look again after ${absence_counts_from}, in ${Math.ceil(wait_ms / 1_000)} s, and record it then.`;
+  return refusals.conflict(word.replaceAll('_', '-'), `${whyNot[word]}${until ?? ''}`, more);
 }

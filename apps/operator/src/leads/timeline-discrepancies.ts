@@ -19,6 +19,7 @@ const byAspect: Readonly<Record<DiscrepancyAspect, string>> = {
   succeeded_without_attempt: 'counts as written, and nothing shows that it was',
   assigned_without_owner: 'has lost its owner there',
   wrong_contact: 'hangs on another person there',
+  told_late: 'somebody was told what became of it, but late',
   without_letter: 'ended without a dead letter',
   letter_without_state: 'has a dead letter, and has gone on since',
 };

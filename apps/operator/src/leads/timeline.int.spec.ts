@@ -3,7 +3,7 @@ import { type LeadAccepted, notificationName, operationKey } from '#contracts';
 import { newEventId } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { courseOf, type LeadsRig, openLeadsRig } from '../../test/leads-rig.js';
-import { historyOf } from '../../test/rig.js';
+import { historyOf, traceId } from '../../test/rig.js';
 import { storeLetters } from '../dead-letters/store-letters.js';
 
 /** Real servers on a busy machine. */
@@ -29,6 +29,8 @@ describe('the timeline', () => {
     const submitted = new Date(Date.now() - 3_600_000);
     const lead = rig.known({ submitted_at: submitted, accepted_at: new Date(submitted.getTime() + 100) });
     const dead = historyOf(lead);
+    const refused = dead.attempts.find(({ status }) => status === 503);
+    if (refused !== undefined) refused.class = 'attempts_exhausted';
     await storeLetters(rig.db, [
       {
         identity: `delivery:${lead.event_id}`,
@@ -133,6 +135,20 @@ describe('the timeline', () => {
     expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).sort());
     expect(events.find(({ kind }) => kind === 'received')).toMatchObject({ topic: 'lead.accepted', partition: 3, offset: '77' });
     expect(events.find(({ kind }) => kind === 'dead_letter')).toMatchObject({ class: 'attempts_exhausted', code: 'http_503', offset: '5' });
+    expect(body.events).toContainEqual(
+      expect.objectContaining({
+        title: 'Call 3 for lead: it failed for now',
+        operation_key: operationKey(lead.event_id, 'crm', 'lead'),
+        number: 3,
+        outcome: 'transient',
+        class: 'attempts_exhausted',
+        code: 'http_503',
+        status: 503,
+        provider_request_id: 'req-3',
+        duration_ms: 12,
+        trace_id: traceId,
+      }),
+    );
     expect(body.summary).toEqual({
       what_happened: 'crm has it as C-7.',
       next: 'Nothing more happens here.',

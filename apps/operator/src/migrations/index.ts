@@ -11,6 +11,9 @@ import { ReplayAtSize1764460800012 } from './1764460800012-replay-at-size.js';
 import { RefusedRecords1764547200010 } from './1764547200010-refused-records.js';
 import { ReconciliationFigures1764547200011 } from './1764547200011-reconciliation-figures.js';
 import { BalanceLease1764547200012 } from './1764547200012-balance-lease.js';
+import { BatchPace1764547200013 } from './1764547200013-batch-pace.js';
+import { UnapprovedBatches1764547200014 } from './1764547200014-unapproved-batches.js';
+import { BatchMarks1764547200015 } from './1764547200015-batch-marks.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -27,4 +30,7 @@ export const migrations = [
   RefusedRecords1764547200010,
   ReconciliationFigures1764547200011,
   BalanceLease1764547200012,
+  BatchPace1764547200013,
+  UnapprovedBatches1764547200014,
+  BatchMarks1764547200015,
 ];

@@ -54,7 +54,9 @@ beforeEach(async () => {
     open: [
       { destination: 'crm', state: 'waiting', count: 7, age_ms: 9_000 },
       { destination: 'crm', state: 'held', count: 5, age_ms: 8_000 },
+      { destination: 'crm', state: 'unclaimed', count: 90, age_ms: 7_000 },
     ],
+    unclaimed_unknown: [],
     times: [{ at: '2026-06-01T12:00:00.000Z', measured: 10, p50: 900, p95: 2_000, p99: 4_000 }],
   });
 });
@@ -70,12 +72,14 @@ describe('the overview', () => {
       expect.arrayContaining([
         { destination: 'crm', state: 'waiting', count: 7 },
         { destination: 'crm', state: 'held', count: 5 },
+        { destination: 'crm', state: 'unclaimed', count: 90 },
         { destination: 'crm', state: 'dead', count: open?.dead },
       ]),
     );
     expect(overview.oldest).toContainEqual({ destination: 'crm', state: 'waiting', age_ms: 9_000 });
     expect(overview.work_by_owner).toMatchObject([{ owner: 'integration', open: open?.count }]);
-    expect(overview.backlog).toMatchObject([{ waiting: 7, held: 5 }]);
+    expect(overview.oldest).toContainEqual({ destination: 'crm', state: 'unclaimed', age_ms: 7_000 });
+    expect(overview.backlog).toMatchObject([{ waiting: 7, held: 5, unclaimed: 90 }]);
     expect(overview.time_to_write).toMatchObject([{ p95: 2_000 }]);
     expect(overview.balance).toBeNull();
   });
@@ -92,6 +96,13 @@ describe('the overview', () => {
     await sql("UPDATE overview_sample SET at = at - interval '2 hours'");
     const late = await readOverview(db, person('*'));
     expect(late).toMatchObject({ backlog: [], sampled_at: null, time_to_write: [{ p50: 900 }] });
+  });
+
+  it('leaves a gap in what lies unclaimed, and in the whole, where nobody could say, and nowhere else', async () => {
+    const whole = await figures();
+    figures = async () => ({ ...whole, open: whole.open.slice(0, 2), unclaimed_unknown: ['crm'] });
+    await sample();
+    expect((await readOverview(db, person('*'))).backlog).toMatchObject([{ waiting: 7, held: 5, unclaimed: null, open: null }]);
   });
 
   it('tells somebody of one organization of its letters alone', async () => {

@@ -15,7 +15,9 @@ const age = z.number().nullable();
 export const overviewAnswer = z.object({
   as_of: z.date(),
   sampled_at: z.date().nullable().describe('When the services were last asked for what is under way; null: not within the last hour.'),
-  counts: z.array(z.object({ destination: z.string(), state: z.string(), count })),
+  counts: z
+    .array(z.object({ destination: z.string(), state: z.string(), count }))
+    .describe('`unclaimed`: on the topic, taken up by nobody yet, without test leads; absent also where nobody can say.'),
   oldest: z.array(z.object({ destination: z.string(), state: z.string(), age_ms: age })),
   balance: z
     .object({
@@ -38,12 +40,13 @@ export const overviewAnswer = z.object({
         at: z.date(),
         waiting: count.nullable(),
         held: count.nullable(),
+        unclaimed: count.nullable().describe('On the topic, taken up by nobody yet.'),
         dead: count,
         open: count.nullable(),
         oldest_age_ms: age,
       }),
     )
-    .describe('Each minute of the last hour; null: a service did not answer.'),
+    .describe('Each minute of the last hour; null: a service did not answer, or nobody could say what lies unclaimed.'),
   time_to_write: z
     .array(z.object({ at: z.string(), measured: count, p50: count, p95: count, p99: count }))
     .describe('Milliseconds from submission until the destination had it, by the hour of acceptance.'),
@@ -118,14 +121,16 @@ function byDestination(figures: readonly OpenFigure[]): Pick<Overview, 'counts' 
 function toPoint({ at, sample }: StoredSample): Overview['backlog'][number] {
   const known = Object.values(sample.open).every((open) => open !== null);
   const open = openOf({ at, sample });
+  const whole = known && sample.unclaimed_unknown !== true;
   const dead = sum(sample.letters.filter(({ state }) => state !== 'uncertain'));
   const ages = [...open, ...sample.letters].map(({ age_ms }) => age_ms);
   return {
     at,
     waiting: known ? sum(open.filter(({ state }) => state === 'waiting' || state === 'pending')) : null,
     held: known ? sum(open.filter(({ state }) => state === 'held')) : null,
+    unclaimed: whole ? sum(open.filter(({ state }) => state === 'unclaimed')) : null,
     dead,
-    open: known ? sum(open) + dead : null,
+    open: whole ? sum(open) + dead : null,
     oldest_age_ms: ages.length === 0 ? null : Math.max(...ages),
   };
 }

@@ -7,6 +7,8 @@ export interface Sample {
   /** By service; null: it did not answer. */
   open: Record<string, OpenFigure[] | null>;
   letters: LetterFigure[];
+  /** A service could not say of every destination what lies unclaimed on its topic. */
+  unclaimed_unknown?: boolean;
   /** Of the last day; taken every few minutes, and every minute until there are some. */
   times?: HourFigure[];
 }
@@ -40,18 +42,21 @@ export async function takeSample({ db, clients, logger }: SampleTools): Promise<
   if (minute === undefined || minute.taken) return;
   const open: Sample['open'] = {};
   let times: HourFigure[] | undefined;
+  let unclaimedUnknown = false;
   for (const [service, client] of clients) {
     const withTimes = service === writer && minute.late !== false;
     try {
       const figures = await client.post<FiguresAnswer>('/internal/v1/deliveries:figures', { times: withTimes });
       open[service] = figures.open;
+      unclaimedUnknown ||= (figures.unclaimed_unknown ?? []).length > 0;
       if (withTimes) times = figures.times;
     } catch (err) {
       open[service] = null;
       logger.warn({ err, component: service }, 'What is open could not be counted');
     }
   }
-  const sample: Sample = { open, letters: await letterFigures(db, { organizations: '*' }), ...(times && { times }) };
+  const letters = await letterFigures(db, { organizations: '*' });
+  const sample: Sample = { open, letters, ...(unclaimedUnknown && { unclaimed_unknown: true }), ...(times && { times }) };
   await db.sql('operator.store_sample', storeSql, [minute.at, JSON.stringify(sample)]);
   await db.sql('operator.purge_samples', purgeSql, []);
 }

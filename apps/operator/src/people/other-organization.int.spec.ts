@@ -164,6 +164,7 @@ const bodies: Record<string, () => object> = {
   'POST /v1/batches/{batch_id}/edit': () => ({ rate_per_s: 5 }),
   'POST /v1/batches/{batch_id}/approve': () => ({ hash }),
   'POST /v1/batches/{batch_id}/pause': () => ({ reason }),
+  'POST /v1/batches/{batch_id}/resume': () => ({ reason }),
   'POST /v1/leads/{event_id}/reveal': () => ({ reason }),
   'POST /v1/leads/{event_id}/deliveries/lookup': () => ({ destination: 'crm', operation_key: 'k' }),
   'POST /v1/leads/{event_id}/deliveries/evidence': () => ({ destination: 'crm', operation_key: 'k', finding: { kind: 'absent' }, reason }),
@@ -181,12 +182,14 @@ const named: [string, () => object, (answer: { status: number; body: string }) =
   ['/v1/dead-letters/assign', () => ({ ids: [ids.dead_letter_id], assignee: 'boss-other' }), nothingDone],
   ['/v1/dead-letters/note', () => ({ ids: [ids.dead_letter_id], text: 'hello' }), nothingDone],
   ['/v1/dead-letters/disposition', () => ({ ids: [ids.dead_letter_id], disposition: 'investigate', reason }), nothingDone],
+  ['/v1/dead-letters/dismiss', () => ({ ids: [ids.dead_letter_id], reason }), notThere],
   ['/v1/batches', () => ({ filter: { event_ids: [ids.event_id] }, reason }), nothingDone],
   ['/v1/items/approve', () => ({ select: { event_ids: [ids.event_id] }, new_deadline: '1h', reason }), nothingDone],
   ['/v1/search', () => ({ text: ids.event_id }), ({ status, body }) => expect([status, itemsOf(body)]).toEqual([200, []])],
   ['/v1/corrections', () => ({ event_id: ids.event_id, destination: 'crm', changes: { name: 'Ada' }, reason }), notThere],
   ['/v1/reconciliation/runs', () => ({ destination: 'crm', from: '2026-01-01T00:00:00Z' }), notThere],
   ['/v1/reconciliation/repairs', () => ({ ids: [ids.discrepancy_id], reason }), nothingDone],
+  ['/v1/erasures', () => ({ event_id: ids.event_id, reason }), notThere],
 ];
 
 const itemsOf = (body: string): unknown => (JSON.parse(body) as { items?: unknown }).items;
@@ -241,6 +244,14 @@ describe('for a person of another organization', () => {
     expect(seen.length).toBeGreaterThan(4);
   });
 
+  it('every operation that takes its subject in the body is among those that are tried', async () => {
+    const { paths } = JSON.parse((await app.inject({ method: 'GET', url: '/openapi.json' })).body) as OpenApi;
+    const taking = Object.entries(paths).filter(
+      ([path, methods]) => !path.includes('{') && Object.keys(methods).some((method) => method !== 'get'),
+    );
+    expect(taking.map(([path]) => path).sort()).toEqual(named.map(([path]) => path).sort());
+  });
+
   it.each(named)('what %s names in its body is not there', async (path, body, judge) => {
     const before = await everything();
     judge(await ask('other', 'POST', path, body()));
@@ -258,6 +269,8 @@ describe('for a person of another organization', () => {
       'dead-letters/groups',
       'batches',
       'erasures',
+      'corrections',
+      `corrections?event_id=${ids.event_id}`,
       `audit?subject=${ids.event_id}`,
     ];
     for (const list of lists) {

@@ -9,6 +9,8 @@ export interface Person {
   permissions: readonly Permission[];
   /** Organizations whose leads the person may see; `*`: all. */
   organizations: '*' | readonly string[];
+  /** The service that passed on the person's word, with a name that nobody has proved. Absent: their own request. */
+  caller?: string;
 }
 
 /** Whether the person may see what belongs to the organization. What belongs to none (a record that could not be read) only those who see all. */

@@ -8,7 +8,11 @@ import { balanceItem, receivedItem } from './shapes.js';
 const dayMs = 86_400_000;
 const defaultDays = 30;
 const mostDays = 400;
-const day = z.iso.date();
+/** PostgreSQL knows no year 0, and what lies before a day that is asked for is a day too. */
+const day = z.iso.date().refine((text) => text >= '1970-01-01', {
+  abort: true,
+  params: { problem: 'lies before 1970', fix: 'Ask for days on which leads were taken in' },
+});
 
 export const balancesQuery = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { commandReason, type ReconcileRun, runStates, type StartRunAnswer } from '#delivery';
-import type { Site, Sql } from '#runtime';
+import { instant, type Site, type Sql } from '#runtime';
 import { actor, audit } from '../audit/audit.js';
 import { maySee, organizationsOf, othersThere } from '../destinations/may-see.js';
 import { refusals } from '../http/refusal.js';
@@ -10,9 +10,6 @@ import { reconciliationRefusals } from './refusals.js';
 import type { RunItem } from './shapes.js';
 
 const name = z.string().min(1).max(512);
-/** Written out in UTC, whatever the offset it was given with. */
-const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
-
 export const runsQuery = z.strictObject({
   destination: name.optional(),
   state: z.enum(runStates).optional(),
@@ -23,8 +20,8 @@ export const runsQuery = z.strictObject({
 
 export const startRunBody = z.strictObject({
   destination: name,
-  from: time.describe('By the time at which leads were submitted, or their deliveries last changed: from (inclusive)'),
-  to: time.optional().describe('to (exclusive). Default: now.'),
+  from: instant.describe('By the time at which leads were submitted, or their deliveries last changed: from (inclusive)'),
+  to: instant.optional().describe('to (exclusive). Default: now.'),
   form: name.optional(),
   campaign: name.optional(),
   outcome: name.optional().describe('State of the delivery.'),

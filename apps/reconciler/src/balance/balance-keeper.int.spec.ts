@@ -5,6 +5,7 @@ import { type TestDatabase, testDatabase } from '#testkit';
 import { openReconcilerDatabase } from '../../../../test/support/reconcile/open-tools.js';
 import { migrations } from '../migrations/index.js';
 import { BalanceKeeper } from './balance-keeper.js';
+import { dayOf } from './day-of.js';
 import { listBalances } from './store-balance.js';
 
 const nowMs = Date.parse('2026-05-03T10:00:00Z');
@@ -56,6 +57,7 @@ describe('the balance by day', () => {
     accept(1, 'delivered');
     accept(0, 'delivered');
     const waiting = accept(2, 'waiting');
+    expect(await keeper.readiness.check()).toMatchObject({ ok: false, detail: expect.stringContaining('no balance was taken') });
     await keeper.take();
     expect((await listed()).map(({ day, closed, balanced, accepted: count }) => [day, closed, balanced, count])).toEqual([
       ['2026-05-01', false, true, 1],
@@ -68,7 +70,19 @@ describe('the balance by day', () => {
     expect((await listed())[0]).toMatchObject({ closed: true, found: { delivered: 1 } });
   });
 
-  it('turns metric and note red while something is found nowhere, and leaves a closed day alone', async () => {
+  it('opens a closed day again whose leads are gone, and closes it when they are back', async () => {
+    const day = async () => (await listed())[1];
+    expect(await day()).toMatchObject({ day: '2026-05-02', closed: true, balanced: true });
+    const [gone = ''] = [...states].filter(([id]) => dayOf(id) === '2026-05-02').map(([id]) => id);
+    states.delete(gone);
+    await keeper.take();
+    expect(await day()).toMatchObject({ closed: false, balanced: false, missing: 1 });
+    states.set(gone, 'delivered');
+    await keeper.take();
+    expect(await day()).toMatchObject({ closed: true, balanced: true, missing: 0 });
+  });
+
+  it('turns metric and note red while something is found nowhere', async () => {
     const lost = accept(0);
     await keeper.take();
     expect((await metrics.balanced.get()).values).toMatchObject([{ value: 0 }]);

@@ -17,12 +17,13 @@ export class BalanceKeeper {
 
   constructor(private readonly options: BalanceKeeperOptions) {}
 
-  /** Red while the last balance does not add up: a person has to look, and nothing here stops for it. */
+  /** Red until one was taken, and while the last one does not add up: a person has to look, and nothing here stops for it. */
   readonly readiness: ReadinessCheck = {
     name: 'balance',
     isNote: true,
     check: () => {
-      if (this.last === undefined || this.last.balanced) return { ok: true };
+      if (this.last === undefined) return { ok: false, detail: 'no balance was taken yet since the start' };
+      if (this.last.balanced) return { ok: true };
       const { missing, incomplete, received } = this.last;
       const detail = `${missing.length} deliveries are found nowhere, ${incomplete.length} are not whole, ${received.differences.length} days do not add up; leadctl balance names them`;
       return { ok: false, detail };

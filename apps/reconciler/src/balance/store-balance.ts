@@ -2,7 +2,7 @@ import type { BalanceDay, ListBalancesAnswer, ListBalancesRequest, ReceivedDay }
 import type { Database, Sql } from '#runtime';
 import type { Tallied } from './tally.js';
 
-/** A closed day stays as it was closed. A day is closed once it is over and all its deliveries have ended. */
+/** A day is closed once it is over and all its deliveries have ended. It stays as it was closed, unless something of it is found nowhere any more. */
 const daysSql = `
 INSERT INTO balance_day AS b (day, organization, source, destination, accepted, found, missing, incomplete, closed, taken_at)
 SELECT i.day, i.organization, i.source, i.destination, i.accepted, i.found, i.missing, i.incomplete,
@@ -13,7 +13,7 @@ ORDER BY i.day, i.organization, i.source, i.destination
 ON CONFLICT (day, organization, source, destination) DO UPDATE
 SET accepted = excluded.accepted, found = excluded.found, missing = excluded.missing, incomplete = excluded.incomplete, closed = excluded.closed,
   taken_at = excluded.taken_at
-WHERE NOT b.closed AND b.taken_at <= excluded.taken_at`;
+WHERE (NOT b.closed OR excluded.missing + excluded.incomplete > 0) AND b.taken_at <= excluded.taken_at`;
 
 const receivedSql = `
 INSERT INTO received_day AS r (day, organization, source, received, accepted, repeats, conflicts, rejected, leads, taken_at)

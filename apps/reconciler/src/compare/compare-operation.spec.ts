@@ -183,6 +183,54 @@ describe('comparing an operation with its record', () => {
     expect(finding?.repair).toBe(repair);
   });
 
+  describe('of a person whose record people merged into another', () => {
+    const kind = 'contact';
+    const operation = windowOperation({ kind, ref: 'C-1' });
+    const merged = record({ kind, ref: 'C-2', mergedRefs: ['C-1'], version: '9', changedBy: 'us', fields: differing });
+
+    it('finds nothing: what the record holds was chosen, and its version is its own', () => {
+      const seen = seenBefore({ ref: 'C-1', version: '2' });
+      expect(namesOf({ operation, records: [merged], seen })).toEqual([]);
+      expect(compareOperation(sides({ operation, records: [merged], seen }), rules).seen).toMatchObject({ ref: 'C-1', version: '9' });
+      expect(namesOf({ operation, records: [{ ...merged, mergedRefs: ['C-7', 'C-1'] }] })).toEqual([]);
+      expect(namesOf({ operation, records: [{ ...merged, mergedRefs: ['C-7'] }] })).toEqual(['relationship/delivered_without_reference']);
+    });
+
+    it('takes no second record for it, and finds one that is', () => {
+      expect(namesOf({ operation, records: [merged, merged] })).toEqual([]);
+      expect(namesOf({ operation, records: [record({ kind, ref: 'C-3' }), merged] })).toEqual(['duplicate']);
+    });
+
+    it('takes the record that theirs was merged into for theirs, and no other', () => {
+      const expected = { fields: {}, links: { contact: 'C-1' } };
+      const records = [record({ fields: {}, links: { contact: 'C-2' } })];
+      expect(namesOf({ expected, records, contactRefs: ['C-2'] })).toEqual([]);
+      expect(namesOf({ expected, records, contactRefs: ['C-3'] })).toEqual(['relationship/wrong_contact']);
+    });
+  });
+
+  it('takes a record of a person that another lead of theirs made again for theirs, and that of a lead for none', () => {
+    const item = windowItem({ contact_ref: 'R-9' });
+    const records = [record({ ref: 'R-9' })];
+    expect(namesOf({ item, operation: windowOperation({ kind: 'contact' }), records })).toEqual([]);
+    expect(namesOf({ item, records })).toEqual(['relationship/delivered_without_reference']);
+    expect(namesOf({ item, operation: windowOperation({ kind: 'contact', ref: undefined }), records })).toHaveLength(1);
+  });
+
+  it('tells no name of a field that somebody outside chose, unless it is a plain one', () => {
+    const custom = { budget: 1, 'ada@example.test': 1, '+12025550101': 1, 'Ada Lovelace': 1, '2025550101': 1, 'ada.lovelace': 1 };
+    const found = record({ fields: { custom: {} }, changedBy: 'us' });
+    const fieldsOf = (ours: object, more: Partial<Rules> = {}) =>
+      compareOperation(sides({ expected: { fields: { custom: ours } }, records: [found] }), { ...rules, ...more }).findings.map(
+        ({ fields }) => fields,
+      );
+    expect(fieldsOf(custom)).toEqual([['custom', 'custom.budget']]);
+    expect(fieldsOf({ address: { 'ada@example.test': 1 } })).toEqual([['custom.address']]);
+    expect(fieldsOf(custom, { fields: { 'custom.ada@example.test': 'theirs', custom: 'theirs', 'custom.budget': 'ours' } })).toEqual([
+      ['custom.budget'],
+    ]);
+  });
+
   it('does not take for the time of a write when a lookup found the record', () => {
     const operation = windowOperation({ seen_there: true });
     const found = record({ fields: differing, changedAt: '2026-05-01T08:00:00Z' });

@@ -4,6 +4,7 @@ import { type DifferingField, differingFields } from './compare-fields.js';
 import { mayBe } from './compare-status.js';
 import type { Finding } from './finding.js';
 import { changedByOthers, isLastWriter, isTooEarly, lastWriteMs } from './last-writer.js';
+import { isRecordOf, recordOf } from './record-of.js';
 import type { Rules } from './rules.js';
 
 /** What an earlier comparison saw under this key. */
@@ -27,6 +28,8 @@ export interface Sides {
   records: readonly FoundRecord[];
   /** The records have no fields: the destination only said that they are there. */
   presenceOnly?: boolean;
+  /** References under which the person that the record should hang on is there too: of a record that theirs was merged into, or made again as. */
+  contactRefs?: readonly string[];
   seen?: Seen;
   /** When the records were read. */
   readAtMs: number;
@@ -46,14 +49,14 @@ export interface Compared {
 export function compareOperation(sides: Sides, rules: Rules): Compared {
   const { item, operation, records } = sides;
   if (operation.state !== 'succeeded') return comparedUnsent(sides);
-  const ours = records.find(({ ref }) => ref === operation.ref) ?? records[0];
+  const ours = recordOf(records, sides);
   const early = isTooEarly(sides, rules);
   const findings = ours === undefined ? [] : duplicates(sides, ours);
   if (ours !== undefined && !early) findings.push(...contentOf(sides, ours, rules), ...links(sides, ours));
   if (!operation.with_evidence) findings.push(relationship(sides, 'succeeded_without_attempt', {}));
   if (item.state === 'delivered' && operation.ref === undefined) {
     findings.push(relationship(sides, 'delivered_without_reference', ours === undefined ? {} : { found_ref: ours.ref }));
-  } else if (ours !== undefined && ours.ref !== operation.ref && item.state === 'delivered') {
+  } else if (ours !== undefined && !isRecordOf(ours, sides) && item.state === 'delivered') {
     findings.push(relationship(sides, 'delivered_without_reference', { ref: operation.ref ?? '', found_ref: ours.ref }));
   }
   return { findings, absent: ours === undefined, early, seen: ours && !early ? remembered(sides, ours, rules) : undefined };
@@ -86,7 +89,8 @@ function contentOf(sides: Sides, ours: FoundRecord, rules: Rules): Finding[] {
     const evidence = { status: ours.status, ...(seen?.status !== undefined && { seen_status: seen.status }) };
     findings.push({ ...base, aspect: 'status', evidence });
   }
-  if (expected !== undefined && !presenceOnly) {
+  // What a merged record holds was chosen by whoever merged it, from both.
+  if (expected !== undefined && !presenceOnly && !isMerged(ours)) {
     const newer = operation.kind === 'contact' ? item.newer_fields : [];
     const differing = differingFields({ expected: expected.fields, found: ours.fields, truth: rules.fields, newer });
     findings.push(...valueFindings(base, differing, { sides, ours, rules }));
@@ -98,13 +102,18 @@ function contentOf(sides: Sides, ours: FoundRecord, rules: Rules): Finding[] {
   return findings;
 }
 
+const isMerged = ({ mergedRefs = [] }: FoundRecord): boolean => mergedRefs.length > 0;
+
 /**
  * Its version is older than one that was seen, as after a restored backup; or it was written with our credentials since, although we have
  * written nothing.
  */
-function isUnexplained(sides: Sides, { version, changedBy }: FoundRecord, { maxExecutionMs, searchLagMs }: Rules): boolean {
+function isUnexplained(sides: Sides, record: FoundRecord, { maxExecutionMs, searchLagMs }: Rules): boolean {
   const { seen } = sides;
-  if (version === undefined || seen?.version === undefined || version === seen.version) return false;
+  const { version, changedBy } = record;
+  // A record that took the place of another has a version of its own.
+  if (isMerged(record) || seen?.ref !== nameOfSeen(sides, record)) return false;
+  if (version === undefined || seen.version === undefined || version === seen.version) return false;
   if (isOlder(version, seen.version)) return true;
   return changedBy === 'us' && lastWriteMs(sides) + maxExecutionMs + searchLagMs < seen.atMs;
 }
@@ -122,14 +131,15 @@ function valueFindings(
   // A repair writes all that the lead carries: every difference has to be a loss of ours, also one that does not count.
   const isOurs = isLastWriter(sides) && known.every(({ truth, changed }) => truth !== 'theirs' && changed === false);
   const findings = (['human_change', 'value'] as const).map((aspect): Finding => {
-    const fields = counted.filter(({ changed }) => (aspect === 'human_change') === (changed === true)).map(({ name }) => name);
+    const names = counted.filter(({ changed }) => (aspect === 'human_change') === (changed === true)).map(({ told }) => told);
+    const fields = [...new Set(names)].sort();
     const changedBy = aspect === 'human_change' ? 'other' : isOurs ? 'us' : ours.changedBy;
     const evidence = {
       ...(ours.changedAt !== undefined && { changed_at: ours.changedAt }),
       ...(ours.changedBy !== undefined && { changed_by: changedBy ?? ours.changedBy }),
       ...(ours.version !== undefined && { version: ours.version }),
     };
-    return { ...base, aspect, fields: fields.sort(), evidence, ...(aspect === 'value' && isOurs && { repair: 'update' as const }) };
+    return { ...base, aspect, fields, evidence, ...(aspect === 'value' && isOurs && { repair: 'update' as const }) };
   });
   return findings.filter(({ fields }) => fields?.length !== 0);
 }
@@ -142,10 +152,11 @@ function isOlder(version: string | undefined, seen: string | undefined): boolean
 }
 
 function links(sides: Sides, { ref, links: found = {} }: FoundRecord): Finding[] {
-  const { expected, seen } = sides;
+  const { expected, seen, contactRefs = [] } = sides;
   const findings: Finding[] = [];
   const wanted = expected?.links?.contact;
-  if (wanted !== undefined && Object.hasOwn(found, 'contact') && found.contact !== wanted) {
+  const isRight = found.contact === wanted || contactRefs.includes(found.contact ?? '');
+  if (wanted !== undefined && Object.hasOwn(found, 'contact') && !isRight) {
     findings.push({ ...relationship(sides, 'wrong_contact', { contact: found.contact ?? '', expected_contact: wanted }), ref });
   }
   const shouldBeOwned = expected?.links?.owner !== undefined || seen?.owned === true;
@@ -161,13 +172,17 @@ function relationship({ item, operation }: Sides, aspect: Finding['aspect'], evi
   return { ...about(item, operation), class: 'relationship', aspect, ref: operation.ref, evidence };
 }
 
+/** A record that others were merged into goes on under the reference that its operation has. */
+const nameOfSeen = ({ operation }: Sides, { ref, mergedRefs }: FoundRecord): string =>
+  operation.ref !== undefined && mergedRefs?.includes(operation.ref) ? operation.ref : ref;
+
 /** A version that nothing explains is not remembered, so that it is found again until a person has said what is right. */
 function remembered(sides: Sides, ours: FoundRecord, rules: Rules): Seen {
   const { seen, readAtMs } = sides;
   const statusCounts = ours.status !== undefined && mayBe(ours.status, seen?.status, rules.transitions);
   const isVersionKept = seen !== undefined && isUnexplained(sides, ours, rules);
   return {
-    ref: ours.ref,
+    ref: nameOfSeen(sides, ours),
     version: isVersionKept ? seen.version : ours.version,
     atMs: isVersionKept ? seen.atMs : readAtMs,
     status: statusCounts ? ours.status : seen?.status,

@@ -9,16 +9,17 @@ const item = windowItem();
 const seen = { ref: 'R-1', owned: false, atMs: writtenMs };
 
 describe('what absence means', () => {
-  it('is never missing while the search may lag, nor after one look, nor after two that are not a lag apart', () => {
+  it('is never missing while the search may lag, nor after one look, nor after two that are not a lag apart or from before it was written', () => {
     const time = fc.integer({ min: 0, max: 60_000 });
+    const missed = fc.option(fc.integer({ min: -60_000, max: 60_000 }), { nil: undefined });
     fc.assert(
-      fc.property(time, fc.option(time, { nil: undefined }), fc.boolean(), (after, missedAfter, isSeen) => {
+      fc.property(time, missed, fc.boolean(), (after, missedAfter, isSeen) => {
         const missedSinceMs = missedAfter === undefined ? undefined : writtenMs + missedAfter;
         const sides = { item, operation: windowOperation(), missedSinceMs, ...(isSeen && { seen }) };
         const verdict = judgeAbsence(sides, rules, writtenMs + after);
         const name = verdict.kind === 'finding' ? verdict.finding.class : verdict.kind;
         const isHidden = after < 15_000;
-        const isTwice = missedAfter !== undefined && after - missedAfter >= 10_000;
+        const isTwice = missedAfter !== undefined && missedAfter >= 0 && after - missedAfter >= 10_000;
         expect(name).toBe(isSeen ? 'deleted' : isHidden ? 'hidden' : isTwice ? 'missing' : 'unconfirmed');
       }),
     );
@@ -27,7 +28,12 @@ describe('what absence means', () => {
   it('is deletion only of the record that was seen', () => {
     const made = { item, operation: windowOperation({ ref: 'R-2' }), seen };
     expect(judgeAbsence(made, rules, writtenMs + 60_000)).toEqual({ kind: 'unconfirmed' });
-    const found = { item, operation: windowOperation({ seen_there: true }) };
-    expect(judgeAbsence(found, rules, writtenMs)).toMatchObject({ finding: { class: 'deleted', repair: 'create' } });
+  });
+
+  it('is deletion of what only an answer said to be there once a search can show it', () => {
+    const told = { item, operation: windowOperation({ seen_there: true }) };
+    expect(judgeAbsence(told, rules, writtenMs + 14_999)).toEqual({ kind: 'hidden' });
+    expect(judgeAbsence(told, rules, writtenMs + 15_000)).toMatchObject({ finding: { class: 'deleted', repair: 'create' } });
+    expect(judgeAbsence({ ...told, seen }, rules, writtenMs)).toMatchObject({ finding: { class: 'deleted', repair: 'create' } });
   });
 });

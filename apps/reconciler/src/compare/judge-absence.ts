@@ -7,7 +7,7 @@ export interface Absence {
   item: WindowItem;
   operation: WindowOperation;
   seen?: Seen;
-  /** When an earlier comparison missed it first, in epoch milliseconds. */
+  /** When an earlier comparison missed it first, in epoch milliseconds. What was missed before it was written again says nothing. */
   missedSinceMs?: number;
 }
 
@@ -15,18 +15,21 @@ export interface Absence {
 export type AbsenceVerdict = { kind: 'hidden' | 'unconfirmed' } | { kind: 'finding'; finding: Finding };
 
 /**
- * What it means that a record is not there. One that was seen there is gone; one that never was is missing only where two looks, a search lag
- * apart, did not find it. Pure. @param nowMs by the clock that also recorded the write
+ * What it means that a record is not there. One that was seen there is gone; one that never was is missing only where two looks since it was
+ * written, a search lag apart, did not find it. Pure. @param nowMs by the clock that also recorded the write
  */
 export function judgeAbsence({ item, operation, seen, missedSinceMs }: Absence, rules: Rules, nowMs: number): AbsenceVerdict {
   const { searchLagMs, maxExecutionMs } = rules;
   const base = { ...about(item, operation), ref: operation.ref, repair: 'create' as const };
   const evidence = { recorded_at: operation.recorded_at, generation: operation.generation };
-  // What was shown once is hidden by no lag.
-  const wasSeen = operation.seen_there || (seen !== undefined && seen.ref === operation.ref);
-  if (wasSeen) return { kind: 'finding', finding: { ...base, class: 'deleted', evidence } };
-  if (nowMs < Date.parse(operation.recorded_at) + maxExecutionMs + searchLagMs) return { kind: 'hidden' };
-  if (missedSinceMs === undefined || nowMs < missedSinceMs + searchLagMs) return { kind: 'unconfirmed' };
+  const recordedMs = Date.parse(operation.recorded_at);
+  const deleted: AbsenceVerdict = { kind: 'finding', finding: { ...base, class: 'deleted', evidence } };
+  // What a search has shown once is hidden by no lag.
+  if (seen !== undefined && seen.ref === operation.ref) return deleted;
+  if (nowMs < recordedMs + maxExecutionMs + searchLagMs) return { kind: 'hidden' };
+  // An answer that it was there already may come from before a search shows it.
+  if (operation.seen_there) return deleted;
+  if (missedSinceMs === undefined || missedSinceMs < recordedMs || nowMs < missedSinceMs + searchLagMs) return { kind: 'unconfirmed' };
   const missedSince = new Date(missedSinceMs).toISOString();
   return { kind: 'finding', finding: { ...base, class: 'missing', evidence: { ...evidence, missed_since: missedSince } } };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WindowItem } from '#delivery';
 import type { Site } from '#runtime';
-import { windowItem } from '../../../../test/support/reconcile/window-item.js';
+import { windowItem, windowOperation } from '../../../../test/support/reconcile/window-item.js';
 import { isToldAbout, judgeTelling } from './judge-telling.js';
 
 const channel = (name: string, sandbox: boolean) => ({ name, sandbox });
@@ -41,5 +41,32 @@ describe('who was to be told', () => {
     });
     expect(judgeTelling(windowItem(), [])).toMatchObject({ class: 'told_nobody', repair: 'tell' });
     expect(judgeTelling(windowItem(), [notice('delivered', 'owner-notice')])).toMatchObject({ class: 'told_nobody' });
+  });
+
+  /** A message so many minutes after the lead was delivered. */
+  const told = (minutes: number, more: Partial<WindowItem> = {}) =>
+    windowItem({
+      destination: 'lead/sales/0/lead_delivered',
+      finished_at: new Date(resolvedMs + minutes * 60_000).toISOString(),
+      ...more,
+    });
+
+  it.each<[string, WindowItem[], boolean]>([
+    ['four minutes', [told(4)], false],
+    ['five', [told(5)], false],
+    ['six', [told(6)], true],
+    ['forty, and once more later', [told(90), told(40)], true],
+    ['four, and once more later', [told(90), told(4)], false],
+    ['forty, or nobody knows when', [told(40), told(41, { state: 'uncertain' })], false],
+    ['some time, as was only found out later', [told(40, { operations: [windowOperation({ seen_there: true })] })], false],
+    ['forty, by an approved item', [told(40, { repair_item: 'item' })], false],
+    ['forty, though it was told at once that it was dead', [told(-300, { destination: 'lead/sales/0/lead_dead' }), told(40)], true],
+    ['none: it was delivered once more by a repair', [told(-300)], false],
+    ['none: only its death was told of', [told(-300, { destination: 'lead/sales/0/lead_dead' })], false],
+  ])('is told late, or in time, after %s', (_case, notifications, isLate) => {
+    const found = judgeTelling(windowItem(), notifications);
+    if (!isLate) return expect(found).toBeUndefined();
+    expect(found).toMatchObject({ class: 'relationship', aspect: 'told_late', evidence: { outcome: 'delivered' } });
+    expect(found?.repair).toBeUndefined();
   });
 });

@@ -32,21 +32,40 @@ function channelOf(site: Site, rule: RouteConfig | undefined): Site['channels'][
 }
 
 /**
- * Told-nobody where no message about the lead was sent or may have been sent. Pure.
- * @param notifications what the notifier has of the event
+ * Told-nobody where no message about the lead was sent or may have been sent; told-late where the first one came too long after the lead's end.
+ * Pure. @param notifications what the notifier has of the event
  */
 export function judgeTelling(item: WindowItem, notifications: readonly WindowItem[]): Finding | undefined {
   const about = notifications.filter(({ destination }) => parseNotificationName(destination)?.scope === 'lead');
-  const isTold = about.some(({ state }) => state === 'delivered' || state === 'uncertain');
-  if (isTold) return undefined;
-  const states = about.map(({ state }) => state);
-  return {
-    class: 'told_nobody',
+  const told = about.filter(({ state }) => state === 'delivered' || state === 'uncertain');
+  const resolved = { outcome: item.state, resolved_at: item.finished_at ?? '' };
+  const finding = {
     eventId: item.event_id,
     leadRef: item.lead_ref,
     organization: item.organization,
-    evidence: { outcome: item.state, resolved_at: item.finished_at ?? '', notifications: states },
-    repair: 'tell',
     atMs: Date.parse(item.submitted_at),
   };
+  if (told.length === 0) {
+    const evidence = { ...resolved, notifications: about.map(({ state }) => state) };
+    return { ...finding, class: 'told_nobody', evidence, repair: 'tell' };
+  }
+  const toldAtMs = firstToldAtMs(item, told);
+  if (toldAtMs === undefined || toldAtMs <= Date.parse(item.finished_at ?? '') + tellWithinMs) return undefined;
+  const evidence = { ...resolved, told_at: new Date(toldAtMs).toISOString() };
+  return { ...finding, class: 'relationship', aspect: 'told_late', evidence };
 }
+
+/**
+ * When somebody was first told of this outcome: that the lead was dead before says nothing of its delivery. Undefined where nobody can say: a
+ * message that is uncertain may have arrived at once, and so may one of which only a later look or a person said that it did. Undefined, too,
+ * where a person had it sent: whoever approved that knows how late it was.
+ */
+function firstToldAtMs({ state: outcome }: WindowItem, told: readonly WindowItem[]): number | undefined {
+  const ofOutcome = told.filter(({ destination }) => parseNotificationName(destination)?.template === `lead_${outcome}`);
+  const counted = ofOutcome.length === 0 ? told : ofOutcome;
+  const times = counted.map(({ finished_at }) => Date.parse(finished_at ?? ''));
+  return counted.every(isTimed) ? Math.min(...times) : undefined;
+}
+
+const isTimed = ({ state, finished_at, operations, repair_item }: WindowItem): boolean =>
+  state === 'delivered' && finished_at !== undefined && repair_item === undefined && !operations.some(({ seen_there }) => seen_there);

@@ -27,7 +27,7 @@ const conflict: Readonly<Record<'value' | 'status' | 'version' | 'human_change',
 };
 
 const relationship: Readonly<
-  Record<'delivered_without_reference' | 'succeeded_without_attempt' | 'assigned_without_owner' | 'wrong_contact', Policy>
+  Record<'delivered_without_reference' | 'succeeded_without_attempt' | 'assigned_without_owner' | 'wrong_contact' | 'told_late', Policy>
 > = {
   delivered_without_reference: {
     urgency: 'normal',
@@ -44,6 +44,11 @@ const relationship: Readonly<
     urgency: 'normal',
     owner: 'sales_operations',
     nextStep: 'Decide at the destination which person the record belongs to, and link that one.',
+  },
+  told_late: {
+    urgency: 'low',
+    owner: 'operations',
+    nextStep: 'See what held the message up (its channel, the notifier, Kafka): nobody need be told again.',
   },
 };
 
@@ -89,7 +94,7 @@ const whole: Readonly<Record<Exclude<DiscrepancyClass, 'content_conflict' | 'rel
   possible_manual_twin: {
     urgency: 'high',
     owner: 'sales_operations',
-    nextStep: 'Somebody may have typed in a lead that still waits here: link the two or discard the waiting one before it is sent.',
+    nextStep: 'Somebody may have typed in a lead that waits here, or waited: link the two, and discard the waiting one before it is sent.',
   },
   told_nobody: {
     urgency: 'high',

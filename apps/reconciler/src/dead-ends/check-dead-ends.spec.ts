@@ -23,6 +23,7 @@ const letter = (event_id: string, more: Partial<LetterItem> = {}): LetterItem =>
   organization: 'demo',
   class: 'permanent',
   state: 'open',
+  closed_as: null,
   dead_at: old,
   ...more,
 });
@@ -38,7 +39,7 @@ function services({ ends, letters, states }: { ends: UnresolvedItem[]; letters: 
     if (path.endsWith('deliveries:unresolved')) return paged(ends, asked.after) as never;
     if (path.endsWith('deliveries:state')) {
       const one = (event_id: string, destination: string) =>
-        states[event_id] === undefined ? [] : [{ destination, state: states[event_id] } as DeliveryStateItem];
+        states[event_id] === undefined ? [] : [{ destination, state: states[event_id], deadline_at: old } as DeliveryStateItem];
       return { items: asked.items?.map(({ event_id, destination }) => ({ event_id, deliveries: one(event_id, destination) })) } as never;
     }
     const wanted = letters.filter(
@@ -50,18 +51,58 @@ function services({ ends, letters, states }: { ends: UnresolvedItem[]; letters: 
 }
 
 describe('dead ends', () => {
-  it('each has its letter: names those without one, whatever became of the others', async () => {
+  it('each has its letter: names those without one', async () => {
     const ends = [
       unresolved('a'),
       unresolved('b'),
       unresolved('c', { state: 'uncertain' }),
       unresolved('d', { since: '2026-05-01T11:59:00Z' }),
     ];
-    const letters = [letter('a', { state: 'closed' }), letter('c', { destination: 'marketing' }), letter('b')];
+    const letters = [letter('a', { state: 'closed', closed_as: 'dismissed' }), letter('c', { destination: 'marketing' }), letter('b')];
     const found = await checkDeadEnds(services({ ends, letters, states: { b: 'dead', c: 'uncertain' } }), nowMs);
     expect(found).toMatchObject([{ aspect: 'without_letter', eventId: 'c', evidence: { state: 'uncertain', service: 'crm-writer' } }]);
     expect(found).toHaveLength(1);
   });
+
+  it.each<[string, Partial<LetterItem>, number]>([
+    ['an open letter', {}, 0],
+    ['one that a person dismissed', { state: 'closed', closed_as: 'dismissed' }, 0],
+    ['one of a row that was gone', { state: 'closed', closed_as: 'row_gone' }, 0],
+    ['one of a destination that is gone', { state: 'closed', closed_as: 'destination_removed' }, 0],
+    ['a letter of an earlier round', { state: 'closed', closed_as: 'superseded' }, 1],
+    ['a letter from before it was delivered once', { state: 'closed', closed_as: 'delivered' }, 1],
+    ['a letter about its owner alone', { class: 'unknown_owner' }, 1],
+    ['a letter of another service', { service: 'notifier' }, 1],
+  ])('a delivery with %s (%j) is named %i times', async (_what, more, count) => {
+    const found = await checkDeadEnds(services({ ends: [unresolved('a')], letters: [letter('a', more)], states: { a: 'dead' } }), nowMs);
+    expect(found.filter(({ aspect }) => aspect === 'without_letter')).toHaveLength(count);
+  });
+
+  it.each<[string, Partial<UnresolvedItem>, string | undefined]>([
+    ['has been delivered meanwhile', {}, 'delivered'],
+    ['is under way again', {}, 'waiting'],
+    ['ended once more meanwhile', { deadline_at: '2026-05-01T10:00:00Z' }, 'dead'],
+    ['is kept no more', {}, undefined],
+  ])('one that %s is left to the next look', async (_what, more, state) => {
+    const states: Record<string, string> = state === undefined ? {} : { a: state };
+    expect(await checkDeadEnds(services({ ends: [unresolved('a', more)], letters: [], states }), nowMs)).toEqual([]);
+  });
+
+  it.each<[string, LetterItem[], number]>([
+    ['no letter', [], 1],
+    ['a letter about its message alone', [letter('a')], 1],
+    ['an open letter that asks for the owner', [letter('a', { class: 'unknown_owner' })], 0],
+    ['one that a person dismissed', [letter('a', { class: 'unknown_owner', state: 'closed', closed_as: 'dismissed' })], 0],
+  ])(
+    'a lead that belongs to nobody, with %s, is named where nobody looks for its owner, whatever became of its message',
+    async (_what, letters, count) => {
+      const ends = [unresolved('a', { class: 'unknown_owner' })];
+      const found = await checkDeadEnds(services({ ends, letters, states: { a: 'dead' } }), nowMs);
+      expect(found.filter(({ aspect }) => aspect === 'without_letter')).toHaveLength(count);
+      const told = await checkDeadEnds(services({ ends, letters: [], states: { a: 'delivered' } }), nowMs);
+      expect(told).toMatchObject([{ aspect: 'without_letter', eventId: 'a' }]);
+    },
+  );
 
   it('each open letter has its end: names those whose lead has gone on or is not there', async () => {
     const letters = ['dead', 'waiting', 'delivered', 'gone', 'young'].map((id) =>
@@ -73,5 +114,10 @@ describe('dead ends', () => {
       ['letter_without_state', 'delivered'],
       ['letter_without_state', 'gone'],
     ]);
+  });
+
+  it('a message about a lead without an owner arrived all the same: its letter stays', async () => {
+    const letters = [letter('told', { class: 'unknown_owner' }), letter('untold', { class: 'unknown_owner' })];
+    expect(await checkDeadEnds(services({ ends: [], letters, states: { told: 'delivered' } }), nowMs)).toEqual([]);
   });
 });

@@ -80,14 +80,20 @@ export class DestinationReader {
     return { byKey, presenceOnly: false };
   }
 
-  /** All records of a kind with these references, by reference; nothing where the destination cannot be read so. */
+  /** All records of a kind with these references, by each reference that leads to one; nothing where the destination cannot be read so. */
   async byRefs(kind: string, refs: readonly string[]): Promise<Map<string, FoundRecord>> {
+    return (await this.byRefsIfAny(kind, refs)) ?? new Map();
+  }
+
+  /** The same; undefined where the destination cannot be read so. */
+  async byRefsIfAny(kind: string, refs: readonly string[]): Promise<Map<string, FoundRecord> | undefined> {
     const most = this.options.connector.capabilities.readMany;
     const byRef = new Map<string, FoundRecord>();
-    if (most === undefined) return byRef;
+    if (most === undefined) return undefined;
     for (let at = 0; at < refs.length; at += most) {
       const records = await this.readAll({ kind, refs: refs.slice(at, at + most) }).catch(unlessUnsupported);
-      for (const record of records ?? []) byRef.set(record.ref, record);
+      if (records === undefined) return undefined;
+      for (const record of records) for (const ref of [record.ref, ...(record.mergedRefs ?? [])]) byRef.set(ref, record);
     }
     return byRef;
   }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Discrepancy } from '#delivery';
-import { type Database, migrateService } from '#runtime';
+import { createLogger, type Database, metrics, migrateService } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { openReconcilerDatabase } from '../../../../test/support/reconcile/open-tools.js';
 import type { Finding } from '../compare/finding.js';
 import { migrations } from '../migrations/index.js';
+import { publishOpen } from '../publish-open.js';
+import { purgeOld } from '../runs/purge.js';
 import { listDiscrepancies } from './list-discrepancies.js';
 import { settleDiscrepancies } from './settle-discrepancies.js';
 import { type NewCounts, storeFindings } from './store-findings.js';
@@ -50,6 +52,40 @@ describe('findings that are stored', () => {
     const answer = await settleDiscrepancies(db, { items: [{ discrepancy_id, state: 'accepted', by: 'bob', reason: 'is right there' }] });
     expect(answer.items).toMatchObject([{ settled: true }]);
   };
+
+  it('wait for nobody where a message only came late, and end by themselves a week after they were last seen', async () => {
+    const late = (ref: string): Finding => ({ ...finding(ref, [], '1'), class: 'relationship', aspect: 'told_late' });
+    await stored([late('late-old'), late('late-new'), { ...late('C-0'), aspect: 'wrong_contact' }]);
+    await publishOpen(db, { known: [destination], logger: createLogger('findings-spec', 'silent') })();
+    const { values } = await metrics.discrepanciesOpen.get();
+    expect(values).toMatchObject([{ labels: { destination, class: 'relationship' }, value: 1 }]);
+    await db.sql('test.age', `UPDATE discrepancy SET last_seen_at = clock_now() - interval '8 days' WHERE ref IN ('late-old', 'C-0')`, []);
+    await purgeOld(db);
+    expect((await found('late-old'))?.state).toBe('gone');
+    expect((await found('late-new'))?.state).toBe('open');
+    expect((await found('C-0'))?.state).toBe('open');
+  });
+
+  it('count as looked for where a destination was compared whole or by schedule, not where a person asked for a part', async () => {
+    const ran = (at: string, by: string, form: string | null) =>
+      db.sql(
+        'test.ran',
+        `INSERT INTO run (run_id, destination, from_at, to_at, form, state, by_whom, created_at, finished_at)
+         VALUES (gen_random_uuid(), $1, $2, $2, $4, 'finished', $3, $2, $2)`,
+        [destination, new Date(at), by, form],
+      );
+    const publish = publishOpen(db, { known: [destination], logger: createLogger('findings-spec', 'silent') });
+    const comparedAt = async () => {
+      await publish();
+      return (await metrics.reconciledAt.get()).values.find(({ labels }) => labels.destination === destination)?.value;
+    };
+    const seconds = (at: string) => Date.parse(at) / 1_000;
+    await ran('2026-05-01T10:00:00Z', 'schedule', null);
+    await ran('2026-05-01T12:00:00Z', 'ada', 'contact');
+    expect(await comparedAt()).toBe(seconds('2026-05-01T10:00:00Z'));
+    await ran('2026-05-01T11:00:00Z', 'ada', null);
+    expect(await comparedAt()).toBe(seconds('2026-05-01T11:00:00Z'));
+  });
 
   it('stay accepted as what they were accepted as', async () => {
     await stored([finding('C-1', ['name', 'phone'], '5')]);

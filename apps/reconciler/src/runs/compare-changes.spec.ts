@@ -13,15 +13,17 @@ const idOf = (at: number): string => {
 const changed = (key: string) => ({ kind: 'lead', ref: 'R-1', key, changedAt: '2026-05-01T11:00:00Z', fields: {} });
 
 /** @param delivered events that crm-writer has @param accepted events that intake has */
-const compare = (key: string, { delivered = [], accepted = [] }: { delivered?: string[]; accepted?: string[] } = {}) => {
+const compare = async (key: string, { delivered = [], accepted = [] }: { delivered?: string[]; accepted?: string[] } = {}) => {
   const tools = {
     db: { sql: () => Promise.resolve([{ now }]) },
+    connectors: new Map(),
     sources: {
       deliveries: () => Promise.resolve({ items: delivered.map((event_id) => windowItem({ event_id })) }),
       leadSources: () => Promise.resolve(new Map(accepted.map((id) => [id, {}]))),
     },
   };
-  return compareChanges({ tools, destination: 'crm', kind: 'lead', window } as unknown as ChangesOptions, [changed(key)]);
+  const options = { tools, destination: 'crm', kind: 'lead', window } as unknown as ChangesOptions;
+  return (await compareChanges(options, [changed(key)])).findings;
 };
 
 describe('a record under an id like ours', () => {

@@ -5,6 +5,7 @@ import { compareOperation, type Seen, type Sides } from '../compare/compare-oper
 import type { Finding } from '../compare/finding.js';
 import { judgeAbsence } from '../compare/judge-absence.js';
 import { isToldAbout, judgeTelling } from '../compare/judge-telling.js';
+import { isRecordOf } from '../compare/record-of.js';
 import { type Rules, rulesOf } from '../compare/rules.js';
 import type { DestinationReader, KeyOf, ReadRecords } from '../destinations/destination-reader.js';
 import { type Judged, judgedBy } from './judged.js';
@@ -31,6 +32,8 @@ export interface PageOptions {
   tools: RunTools;
   reader: DestinationReader;
   destination: string;
+  /** Kinds of records alone that are compared; default: all, and whether somebody was told. */
+  kinds?: readonly string[];
 }
 
 /** One operation with the records that stand under its key. */
@@ -43,12 +46,14 @@ interface Read {
 }
 
 /** Compares a page of deliveries with what the destination holds now. Everything personal is gone when it returns. */
-export async function comparePage({ tools, reader, destination }: PageOptions, items: readonly WindowItem[]): Promise<PageResult> {
+export async function comparePage({ tools, reader, destination, kinds }: PageOptions, items: readonly WindowItem[]): Promise<PageResult> {
   const { db, site, sources } = tools;
   const leads = await loadLeads(tools, items);
   // Before anything is read there: what is written meanwhile is newer than what was seen.
   const nowMs = await databaseNowMs(db);
-  const read = await readRecords(reader, leads);
+  const read = await readRecords(reader, leads, kinds);
+  const config = site.destinations[destination];
+  if (config === undefined) throw new Error('the destination is gone from the site file');
   const eventIds = leads.map(({ item }) => item.event_id);
   const knownLooks = await readLooks(db, destination, eventIds);
   const seen = await readSeen(
@@ -56,10 +61,9 @@ export async function comparePage({ tools, reader, destination }: PageOptions, i
     destination,
     read.map(({ name }) => name),
   );
-  const config = site.destinations[destination];
-  if (config === undefined) throw new Error('the destination is gone from the site file');
-  const judged = judge(read, { tools, destination, rules: rulesOf(config), nowMs, seen, knownLooks });
-  const told = config.primary ? await untold(tools, leads, nowMs) : noneTold;
+  const contactRefs = await contactsNow(reader, read);
+  const judged = judge(read, { tools, destination, rules: rulesOf(config), nowMs, seen, knownLooks, contactRefs });
+  const told = config.primary && kinds === undefined ? await untold(tools, leads, nowMs) : noneTold;
   const all = [...judged.findings, ...told.findings];
   const moved = await movedMeanwhile(sources.deliveries, all, { items, destination });
   const erased = items.filter(({ state }) => state === 'erased').map(({ event_id }) => ({ eventId: event_id }));
@@ -73,8 +77,9 @@ export async function comparePage({ tools, reader, destination }: PageOptions, i
 }
 
 /** Kinds in the order of the leads' operations; each is read at once. */
-async function readRecords(reader: DestinationReader, leads: readonly LoadedLead[]): Promise<Read[]> {
-  const pairs = leads.flatMap((lead) => lead.item.operations.filter(canBeThere).map((operation) => ({ lead, operation })));
+async function readRecords(reader: DestinationReader, leads: readonly LoadedLead[], only?: readonly string[]): Promise<Read[]> {
+  const isWanted = (one: WindowOperation): boolean => canBeThere(one) && (only?.includes(one.kind) ?? true);
+  const pairs = leads.flatMap((lead) => lead.item.operations.filter(isWanted).map((operation) => ({ lead, operation })));
   const kinds = [...new Set(pairs.map(({ operation }) => operation.kind))];
   const read: Read[] = [];
   for (const kind of kinds) {
@@ -101,8 +106,9 @@ async function withReferences(
   { kind, answer }: { kind: string; answer: ReadRecords },
 ): Promise<Read[]> {
   const recordsOf = (lead: LoadedLead) => answer.byKey.get(keyOf(kind, lead.item).key) ?? [];
-  const lost = pairs.filter(({ lead, operation: { state, ref } }) => {
-    return state === 'succeeded' && ref !== undefined && !recordsOf(lead).some((record) => record.ref === ref);
+  const lost = pairs.filter(({ lead, operation }) => {
+    const isOurs = (record: FoundRecord): boolean => isRecordOf(record, { item: lead.item, operation });
+    return operation.state === 'succeeded' && operation.ref !== undefined && !recordsOf(lead).some(isOurs);
   });
   const byRef = answer.presenceOnly
     ? new Map()
@@ -123,6 +129,24 @@ async function withReferences(
   });
 }
 
+/**
+ * Where leads hang on another person than theirs: by what each person's record goes now, which people may have merged into another. It is read
+ * only for those.
+ */
+async function contactsNow(reader: DestinationReader, read: readonly Read[]): Promise<JudgeContext['contactRefs']> {
+  const wanted = read.flatMap(({ lead: { item }, records }) => {
+    const { contact } = refsOf(item);
+    const known = [undefined, contact, item.contact_ref];
+    return contact !== undefined && records.some(({ links }) => !known.includes(links?.contact)) ? [contact] : [];
+  });
+  const records = wanted.length === 0 ? new Map<string, FoundRecord>() : await reader.byRefs('contact', [...new Set(wanted)]);
+  return new Map([...records].map(([ref, record]) => [ref, record.ref]));
+}
+
+/** References of a lead's operations, by kind. */
+const refsOf = ({ operations }: WindowItem): Record<string, string> =>
+  Object.fromEntries(operations.flatMap(({ kind, ref }) => (ref === undefined ? [] : [[kind, ref]])));
+
 interface JudgeContext {
   tools: RunTools;
   destination: string;
@@ -130,6 +154,8 @@ interface JudgeContext {
   nowMs: number;
   seen: ReadonlyMap<string, Seen>;
   knownLooks: ReadonlyMap<string, number>;
+  /** By the reference of a person's record that which it has now. */
+  contactRefs: ReadonlyMap<string, string>;
 }
 
 type Verdicts = Pick<PageResult, 'findings' | 'missed' | 'found' | 'seen' | 'judged'>;
@@ -154,7 +180,7 @@ function judge(read: readonly Read[], context: JudgeContext): Verdicts {
     const missedSinceMs = knownLooks.get(nameOf({ kind: operation.kind, key: item.event_id }));
     const verdict = judgeAbsence({ item, operation, seen: before, missedSinceMs }, rules, nowMs);
     result.judged.push({ ...decided, names: judgedBy(sides, compared, verdict.kind === 'finding') });
-    if (verdict.kind === 'unconfirmed') result.missed.push(decided);
+    if (verdict.kind === 'unconfirmed') result.missed.push({ ...decided, recordedMs: Date.parse(operation.recorded_at) });
     if (verdict.kind === 'finding') result.findings.push(verdict.finding);
   }
   return result;
@@ -162,13 +188,14 @@ function judge(read: readonly Read[], context: JudgeContext): Verdicts {
 
 function sidesOf(
   { lead: { item, event, payload }, operation, records, presenceOnly }: Read,
-  { tools, destination, nowMs }: JudgeContext,
+  { tools, destination, nowMs, contactRefs }: JudgeContext,
 ): Sides {
   const connector = tools.connectors.get(destination);
-  const refs = Object.fromEntries(item.operations.flatMap(({ kind, ref }) => (ref === undefined ? [] : [[kind, ref]])));
+  const refs = refsOf(item);
   const expected =
     payload && operation.state === 'succeeded' ? connector?.expected?.({ kind: operation.kind, event, payload, refs }) : undefined;
-  return { item, operation, expected, records, presenceOnly, readAtMs: nowMs };
+  const contacts = [contactRefs.get(refs.contact ?? ''), item.contact_ref].filter((ref) => ref !== undefined);
+  return { item, operation, expected, records, presenceOnly, readAtMs: nowMs, contactRefs: contacts };
 }
 
 type Told = Pick<PageResult, 'findings' | 'judged'>;
@@ -183,7 +210,9 @@ async function untold(
   const due = leads.filter(({ item, event }) => isToldAbout(item, { source: event.source }, { site, nowMs }));
   // What a person decided is not told back.
   const over = leads.filter(({ item }) => item.state === 'discarded');
-  const judged = [...due, ...over].map(({ item }): Judged => ({ eventId: item.event_id, names: ['told_nobody'] }));
+  const judged = [...due, ...over].map(
+    ({ item }): Judged => ({ eventId: item.event_id, names: ['told_nobody', 'relationship/told_late'] }),
+  );
   if (due.length === 0) return { findings: [], judged };
   const eventIds = due.map(({ item }) => item.event_id);
   const { items } = await sources.notifications({ ...anyTime, event_ids: eventIds });
@@ -209,8 +238,8 @@ async function movedMeanwhile(
   const eventIds = [...new Set(findings.flatMap(({ eventId }) => eventId ?? []))];
   if (eventIds.length === 0) return new Set();
   const now = await deliveries({ ...anyTime, destination, event_ids: eventIds });
-  const stateOf = ({ state, generation, operations, contact_written_at, contact_held }: WindowItem): string =>
-    JSON.stringify([state, generation, operations, contact_written_at, contact_held]);
+  const stateOf = ({ state, generation, operations, contact_written_at, contact_held, contact_ref }: WindowItem): string =>
+    JSON.stringify([state, generation, operations, contact_written_at, contact_held, contact_ref]);
   const before = new Map(items.map((item) => [item.event_id, stateOf(item)]));
   const same = new Set(now.items.filter((item) => before.get(item.event_id) === stateOf(item)).map(({ event_id }) => event_id));
   return new Set(eventIds.filter((id) => !same.has(id)));

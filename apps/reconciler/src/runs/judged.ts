@@ -1,5 +1,6 @@
 import type { DiscrepancyAspect, DiscrepancyClass } from '#delivery';
 import type { Compared, Sides } from '../compare/compare-operation.js';
+import { recordOf } from '../compare/record-of.js';
 
 /** A class with its aspect, as `class` or `class/aspect`. */
 export type FindingName = DiscrepancyClass | `${DiscrepancyClass}/${DiscrepancyAspect}`;
@@ -35,7 +36,7 @@ export function judgedBy(sides: Sides, compared: Pick<Compared, 'findings' | 'ea
   const always: FindingName[] = ['late', 'relationship/succeeded_without_attempt'];
   // Of a record that is not there nothing else can be wrong.
   if (isGone) return [...always, ...ofPresence, ...ofRecord];
-  const ours = records.find(({ ref }) => ref === operation.ref) ?? records[0];
+  const ours = recordOf(records, sides);
   if (ours === undefined) return always;
   return [
     ...always,

@@ -14,8 +14,14 @@ const statements: Readonly<Record<string, string>> = {
   received_day: `day < (clock_now() - interval '400 days')::date`,
 };
 
-/** Deletes what is kept no longer. Throws DatabaseUnavailable. */
+/** Nothing can be done about a message that came late but to learn from it: after this time it waits for nobody any more. */
+const forgetLateSql = `
+UPDATE discrepancy SET state = 'gone', changed_at = clock_now()
+WHERE state = 'open' AND class = 'relationship' AND aspect = 'told_late' AND last_seen_at < clock_now() - interval '7 days'`;
+
+/** Ends what ends by itself, and deletes what is kept no longer. Throws DatabaseUnavailable. */
 export async function purgeOld(db: Sql): Promise<void> {
+  await db.sql('reconciler.forget_late', forgetLateSql, []);
   for (const [table, old] of Object.entries(statements)) {
     for (;;) {
       const gone = await db.sql(`reconciler.purge_${table}`, `DELETE FROM ${table} WHERE ${old} RETURNING 1 AS gone`, []);

@@ -70,6 +70,8 @@ export async function saveSeen(tx: Tx, destination: string, records: readonly Se
 export interface Missed {
   kind: string;
   eventId: string;
+  /** When we recorded that it was written; epoch milliseconds. A look from before that is none. */
+  recordedMs?: number;
 }
 
 const missedName = ({ kind, eventId }: Missed): string => nameOf({ kind, key: eventId });
@@ -97,14 +99,15 @@ ON CONFLICT DO NOTHING`;
 const dropLooksSql = `
 DELETE FROM look l USING ${unnestColumns('i', missedColumns, 2)} WHERE l.destination = $1 AND l.kind = i.kind AND l.event_id = i.event_id`;
 
-/** Begins to miss what was not found, and no longer misses what was. @param known what was missed before, by name */
+/** Begins to miss what was not found, anew where it was written since, and no longer misses what was found. @param known what was missed before, by name */
 export async function saveLooks(
   tx: Tx,
   destination: string,
   { missed, found, known }: { missed: readonly Missed[]; found: readonly Missed[]; known: ReadonlyMap<string, number> },
 ): Promise<void> {
-  const back = found.filter((one) => known.has(missedName(one)));
+  const isStale = (one: Missed): boolean => (known.get(missedName(one)) ?? Number.POSITIVE_INFINITY) < (one.recordedMs ?? 0);
+  const back = [...found.filter((one) => known.has(missedName(one))), ...missed.filter(isStale)];
   const fresh = [...new Map(missed.map((one) => [missedName(one), one])).values()];
-  if (fresh.length > 0) await tx.sql('reconciler.add_looks', addLooksSql, [destination, ...columnValues(missedColumns, fresh)]);
   if (back.length > 0) await tx.sql('reconciler.drop_looks', dropLooksSql, [destination, ...columnValues(missedColumns, back)]);
+  if (fresh.length > 0) await tx.sql('reconciler.add_looks', addLooksSql, [destination, ...columnValues(missedColumns, fresh)]);
 }

@@ -3,11 +3,11 @@ import type { Sql } from '#runtime';
 
 /**
  * Where a run goes on. `forward`: from our deliveries to the destination; `known`: once more those whose discrepancies are open, whenever they were
- * submitted; `reverse`: from the destination's changes to ours, by kind of record.
+ * submitted or missed once; `records`: once more records that are not ours and of which a finding is open, whenever they were made; `reverse`: from the destination's changes to ours, by kind of record.
  */
 export interface RunCursor {
-  phase?: 'forward' | 'known' | 'reverse';
-  /** Of the deliveries, of their event ids, or of the destination's changes. */
+  phase?: 'forward' | 'known' | 'records' | 'reverse';
+  /** Of the deliveries, of their event ids, of findings, or of the destination's changes. */
   after?: string;
   /** Kind whose changes are read. */
   kind?: string;

@@ -3,10 +3,12 @@ import type { DiscrepancyClass, WindowItem } from '#delivery';
 import { type DestinationConfig, InternalUnavailable, type Logger, metrics, type Tx } from '#runtime';
 import { DestinationReader, DestinationUnreadable } from '../destinations/destination-reader.js';
 import { knownLeads } from '../discrepancies/known-leads.js';
+import { closeRecords, openElsewhere } from '../discrepancies/open-records.js';
 import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/store-findings.js';
-import { compareChanges } from './compare-changes.js';
+import { type Changes, compareChanges } from './compare-changes.js';
 import { anyTime, comparePage, type PageResult } from './compare-page.js';
 import { end, giveBack, type Holder, placeOf, renew, step } from './lease.js';
+import { lookAgain } from './look-again.js';
 import { isPassing, leavesNothing } from './passing.js';
 import { saveLooks, saveSeen } from './remembered.js';
 import type { RunCounts, RunCursor, RunRow } from './run-row.js';
@@ -113,10 +115,15 @@ export class Run {
   private async work(): Promise<void> {
     let cursor = this.options.row.cursor;
     while (cursor.phase !== 'reverse') {
-      cursor = await this.patiently(cursor, () => (cursor.phase === 'known' ? this.known(cursor) : this.forward(cursor)));
+      cursor = await this.patiently(cursor, () => this.fromOurs(cursor));
     }
     const waiting = new WaitingPeople({ tools: this.options.tools, destination: this.options.row.destination, ...this.window });
     while (cursor.kind !== undefined) cursor = await this.patiently(cursor, () => this.reverse(cursor, waiting));
+  }
+
+  private fromOurs(cursor: RunCursor): Promise<RunCursor> {
+    if (cursor.phase === 'known') return this.known(cursor);
+    return cursor.phase === 'records' ? this.records(cursor) : this.forward(cursor);
   }
 
   /** While another service is away the page is done again; where it may have been committed all the same, only if it was not. */
@@ -162,15 +169,31 @@ export class Run {
     return this.compare(items, next === undefined ? following : { phase: 'forward', after: next });
   }
 
-  /** A window moves on; what it has found does not go out of sight with it. */
+  /** A window moves on; what it has found, or missed once, does not go out of sight with it. */
   private async known({ after }: RunCursor): Promise<RunCursor> {
     const { tools, row } = this.options;
     const { destination, run_id: runId, from_at: repairedFrom } = row;
+    const begunAt = row.started_at ?? row.created_at;
     const limit = this.config.reconcile?.page ?? 200;
-    const eventIds = await knownLeads(tools.db, { destination, runId, classes: forwardClasses, repairedFrom, after, limit });
+    const eventIds = await knownLeads(tools.db, { destination, runId, classes: forwardClasses, repairedFrom, begunAt, after, limit });
     const asked = { ...anyTime, destination, event_ids: eventIds };
     const { items } = eventIds.length === 0 ? { items: [] } : await tools.sources.deliveries(asked);
-    return this.compare(items, eventIds.length < limit ? this.beginReverse() : { phase: 'known', after: eventIds.at(-1) });
+    return this.compare(items, eventIds.length < limit ? { phase: 'records' } : { phase: 'known', after: eventIds.at(-1) });
+  }
+
+  /** What was found of records outside the window is looked at by their references: no change of them may come into sight any more. */
+  private async records({ after }: RunCursor): Promise<RunCursor> {
+    const { tools, row } = this.options;
+    const { destination, run_id: runId } = row;
+    const limit = this.config.reconcile?.page ?? 200;
+    const rows = await openElsewhere(tools.db, { destination, classes: reverseClasses, runId, ...this.window, after, limit });
+    const { findings, gone } = await lookAgain({ tools, reader: this.reader, destination }, rows);
+    const place: RunCursor = rows.length < limit ? this.beginReverse() : { phase: 'records', after: rows.at(-1)?.identity };
+    await this.commit(place, async (tx) => {
+      await closeRecords(tx, gone);
+      return this.store(tx, findings);
+    });
+    return place;
   }
 
   private beginReverse(): RunCursor {
@@ -180,28 +203,30 @@ export class Run {
   /** Compares some deliveries and commits what that came to. @param place where the run goes on then */
   private async compare(items: readonly WindowItem[], place: RunCursor): Promise<RunCursor> {
     const { tools, row } = this.options;
-    const { destination, run_id: runId } = row;
+    const { destination } = row;
     const result = await comparePage({ tools, reader: this.reader, destination }, items);
-    await this.commit(place, async (tx) => {
-      const counts = await this.store(tx, result.findings);
-      await saveSeen(tx, destination, result.seen);
-      await saveLooks(tx, destination, { ...result, known: result.knownLooks });
-      await closeGone(tx, { destination, runId, judged: result.judged, classes: forwardClasses });
-      return this.added(counts, result);
-    });
+    await this.commit(place, (tx) => this.keepPage(tx, result, this.counts));
     return place;
+  }
+
+  private async keepPage(tx: Tx, result: PageResult, before: RunCounts): Promise<RunCounts> {
+    const { destination, run_id: runId } = this.options.row;
+    const counts = await this.store(tx, result.findings, before);
+    await saveSeen(tx, destination, result.seen);
+    await saveLooks(tx, destination, { ...result, known: result.knownLooks });
+    await closeGone(tx, { destination, runId, judged: result.judged, classes: forwardClasses });
+    return this.added(counts, result);
   }
 
   private added(counts: RunCounts, { compared, missed }: Pick<PageResult, 'compared' | 'missed'>): RunCounts {
     return { ...counts, compared: (counts.compared ?? 0) + compared, unconfirmed: (counts.unconfirmed ?? 0) + missed.length };
   }
 
-  /** Persons are compared with their leads: one whom only the destination knows is no business of ours. */
   private nextKind(after?: string): string | undefined {
     const { row } = this.options;
     const isPart = row.form !== null || row.campaign !== null || row.outcome !== null;
     if (isPart || this.options.tools.connectors.get(row.destination)?.capabilities.changedSince !== true) return undefined;
-    const kinds = this.config.operations.filter((kind) => kind !== 'contact');
+    const kinds = this.config.operations;
     return kinds[after === undefined ? 0 : kinds.indexOf(after) + 1];
   }
 
@@ -211,7 +236,8 @@ export class Run {
     const { window, reader } = this;
     const limit = this.config.reconcile?.page ?? 200;
     const page = await reader.changes({ kind, ...window, cursor: after, limit });
-    const findings = page === undefined ? [] : await compareChanges({ tools, reader, destination, kind, window, waiting }, page.records);
+    const options = { tools, reader, destination, kind, window, waiting, page: limit };
+    const { findings, ours }: Changes = page === undefined ? { findings: [], ours: [] } : await compareChanges(options, page.records);
     const isLast = page?.next === undefined;
     const following = isLast ? this.nextKind(kind) : kind;
     const place: RunCursor = {
@@ -220,7 +246,8 @@ export class Run {
       ...(!isLast && { after: page.next }),
     };
     await this.commit(place, async (tx) => {
-      const counts = await this.store(tx, findings);
+      let counts = await this.store(tx, findings);
+      for (const result of ours) counts = await this.keepPage(tx, result, counts);
       const isRead = page !== undefined && isLast;
       if (isRead) await closeGoneWindow(tx, { destination, runId: row.run_id, kind, ...window, classes: reverseClasses });
       return counts;
@@ -228,11 +255,12 @@ export class Run {
     return place;
   }
 
-  private async store(tx: Tx, findings: PageResult['findings']): Promise<RunCounts> {
+  /** @param before counts that those of the findings come to */
+  private async store(tx: Tx, findings: PageResult['findings'], before: RunCounts = this.counts): Promise<RunCounts> {
     const { run_id: runId, destination, started_at: startedAt, created_at: createdAt } = this.options.row;
     const owner = this.config.reconcile?.owner;
     const fresh = await storeFindings(tx, findings, { destination, runId, owner, begunAt: startedAt ?? createdAt });
-    const counts = { ...this.counts };
+    const counts = { ...before };
     for (const [name, count] of Object.entries(fresh)) {
       counts[name as DiscrepancyClass] = (counts[name as DiscrepancyClass] ?? 0) + count;
       metrics.discrepanciesFound.inc({ destination, class: name }, count);

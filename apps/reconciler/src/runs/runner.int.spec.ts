@@ -1,18 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Discrepancy, listDiscrepanciesRequest, type ReconcileRun } from '#delivery';
+import type { ReconcileConfig } from '#runtime';
 import { testSize } from '#testkit';
 import { MortalDatabase } from '../../../../test/support/delivery-rig.js';
 import { eventually } from '../../../../test/support/eventually.js';
+import type { MadeLead } from '../../../../test/support/reconcile/leads.js';
 import { type OpenTools, openReconcilerDatabase, openTools } from '../../../../test/support/reconcile/open-tools.js';
 import { type Planted, placesOf, plant } from '../../../../test/support/reconcile/plant.js';
-import { openWorld, type World } from '../../../../test/support/reconcile/world.js';
+import { openWorld, typeIn, type World } from '../../../../test/support/reconcile/world.js';
 import { listDiscrepancies } from '../discrepancies/list-discrepancies.js';
 import { settleDiscrepancies } from '../discrepancies/settle-discrepancies.js';
 import { listRuns } from './list-runs.js';
 import { Runner } from './runner.js';
 import { startRun, stopRun } from './start-run.js';
+import type { RunTools } from './tools.js';
 
-const leads = testSize() === 'long' ? 100_000 : 5_000;
+const leads = testSize() === 'long' ? 100_000 : 2_500;
 const each = 10;
 const page = 200;
 const patienceMs = 240_000;
@@ -20,16 +23,13 @@ const patienceMs = 240_000;
 describe('comparing with a CRM', () => {
   let world: World;
   let open: OpenTools;
-  let runner: Runner;
+  let runner: Pick<Runner, 'stop'>;
   let window: { from: string; to: string };
-  /** Calls of a run over everything that finds what the run before found. */
-  let callsOfAll: number;
 
   beforeAll(async () => {
     world = await openWorld({ leads, page, dropped: placesOf('missing', { leads, each }) });
     open = await openTools(world);
-    runner = new Runner({ tools: open.tools, pollMs: 50 });
-    runner.start();
+    runner = started(open.tools);
     window = { from: new Date(Date.now() - 6 * 3_600_000).toISOString(), to: new Date(Date.now() + 3_600_000).toISOString() };
   }, patienceMs);
   afterAll(async () => {
@@ -38,6 +38,12 @@ describe('comparing with a CRM', () => {
     await world?.close();
   });
 
+  /** A process at work. */
+  function started(tools: RunTools): Runner {
+    const one = new Runner({ tools, pollMs: 50 });
+    one.start();
+    return one;
+  }
   const runOf = async (runId: string): Promise<ReconcileRun> => {
     const { items } = await listRuns(open.tools.db, { ids: [runId], limit: 1 });
     if (items[0] === undefined) throw new Error('no such run');
@@ -93,6 +99,18 @@ describe('comparing with a CRM', () => {
     patienceMs,
   );
 
+  const longAgo = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
+
+  it(
+    'names by schedule what two looks missed, though the second window begins after the lead',
+    async () => {
+      expect((await compare({ ...longAgo, by: 'schedule' })).counts).toMatchObject({ compared: each, missing: each });
+      const lost = placesOf('missing', { leads, each }).map((n) => world.leads[n]?.event.event_id);
+      expect((await found()).map(({ event_id }) => event_id).sort()).toEqual(lost.sort());
+    },
+    patienceMs,
+  );
+
   it(
     'finds every planted fault of each kind and no other, and says nothing new the next time',
     async () => {
@@ -114,7 +132,7 @@ describe('comparing with a CRM', () => {
       );
       expect(repairs).toEqual(new Set(['missing  create', 'deleted  create', 'content_conflict value update', 'told_nobody  tell']));
       expect(JSON.stringify(first)).not.toMatch(/an older message|5550199|@example/);
-      callsOfAll = (await compare()).calls;
+      await compare();
       const second = await found();
       expect(second.map(({ discrepancy_id }) => discrepancy_id)).toEqual(first.map(({ discrepancy_id }) => discrepancy_id));
       expect(await found({})).toHaveLength(first.length);
@@ -154,7 +172,6 @@ describe('comparing with a CRM', () => {
     async () => {
       const [mended] = (await found({ class: 'content_conflict', state: 'open' })).filter(({ aspect }) => aspect === 'status');
       await world.crm.call(`PATCH /crm/control/records/${mended?.ref}`, { status: 'new' });
-      const longAgo = { from: '2020-01-01T00:00:00Z', to: '2020-01-02T00:00:00Z' };
       const openLeads = new Set((await found()).map(({ event_id }) => event_id)).size;
       expect((await compare(longAgo)).counts.compared).toBe(0);
       const { counts } = await compare({ ...longAgo, by: 'schedule' });
@@ -164,6 +181,75 @@ describe('comparing with a CRM', () => {
     },
     patienceMs,
   );
+
+  describe('what happens long after a lead was delivered', () => {
+    const nobodysPlace = (n: number) => world.leads[n + 8] as MadeLead;
+    const [typed, copied, edited, unowned, moved] = [10, 20, 30, 40, 50];
+    const changesFrom = (fromMs: number) => ({
+      from: new Date(fromMs).toISOString(),
+      to: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const edit = (ref: string, fields: object) => world.crm.call(`PATCH /crm/control/records/${ref}?by=other`, fields);
+    const nameOf = ({ class: name, aspect, event_id, ref }: Discrepancy) => `${name} ${aspect} ${event_id} ${ref}`;
+    const openIn = async (runId: string) => (await found({ state: 'open', run_id: runId })).map(nameOf).sort();
+
+    it(
+      'is found by what the CRM says that it changed, of leads, of persons and of copies, and nothing else is',
+      async () => {
+        const fromMs = Date.now();
+        const copy = ((await world.crm.call(`POST /crm/control/records/${nobodysPlace(copied).leadRef}/copy`, {})).body as { id: string })
+          .id;
+        await edit(nobodysPlace(edited).contactRef, { phone: '+12025550199' });
+        await edit(nobodysPlace(unowned).leadRef, { owner: null });
+        await edit(nobodysPlace(moved).leadRef, { status: 'archived' });
+        await edit(nobodysPlace(moved + 10).leadRef, { status: 'contacted' });
+        const run = await compare(changesFrom(fromMs));
+        const named = [
+          `duplicate undefined ${nobodysPlace(copied).event.event_id} ${copy}`,
+          // The person's later lead answers for the fields that it wrote.
+          `content_conflict human_change ${world.leads[edited + 9]?.event.event_id} ${nobodysPlace(edited).contactRef}`,
+          `relationship assigned_without_owner ${nobodysPlace(unowned).event.event_id} ${nobodysPlace(unowned).leadRef}`,
+          `content_conflict status ${nobodysPlace(moved).event.event_id} ${nobodysPlace(moved).leadRef}`,
+        ];
+        expect(await openIn(run.run_id)).toEqual(named.sort());
+        expect(run.counts.compared).toBe(5);
+        await edit(nobodysPlace(moved).leadRef, { status: 'new' });
+        const again = await compare(changesFrom(fromMs));
+        expect(await openIn(again.run_id)).toEqual(named.filter((name) => !name.includes(' status ')).sort());
+      },
+      patienceMs,
+    );
+
+    it(
+      'does not end a possible twin: it is one for good once its lead is delivered, until that is discarded or the record gone',
+      async () => {
+        const lead = nobodysPlace(typed);
+        const fromMs = Date.now();
+        const sql = (state: string) =>
+          world.deliveries.sql(`spec.twin_${state}`, `UPDATE delivery SET state = '${state}' WHERE event_id = $1`, [lead.event.event_id]);
+        const twins = async (more: object) => {
+          await compare(more);
+          const all = await found({ class: 'possible_manual_twin' });
+          return all.filter(({ event_id }) => event_id === lead.event.event_id).map(({ state, evidence }) => [state, evidence.lead_state]);
+        };
+        const whole = { from: window.from, to: new Date(Date.now() + 3_600_000).toISOString() };
+        await sql('waiting');
+        const [ref = ''] = await typeIn(world.crm, 'lead', [{ contact_id: lead.contactRef, message: 'rang us up' }], 'other');
+        expect(await twins(whole)).toEqual([['open', 'waiting']]);
+        await sql('delivered');
+        expect(await twins(changesFrom(fromMs))).toEqual([['open', 'delivered']]);
+        await sql('discarded');
+        expect(await twins({ ...longAgo, by: 'schedule' })).toEqual([['gone', 'delivered']]);
+        await sql('waiting');
+        expect(await twins(whole)).toEqual([['open', 'waiting']]);
+        await sql('delivered');
+        expect(await twins({ ...longAgo, by: 'schedule' })).toEqual([['open', 'delivered']]);
+        await world.crm.call(`DELETE /crm/control/records/${ref}`);
+        expect(await twins({ ...longAgo, by: 'schedule' })).toEqual([['gone', 'delivered']]);
+      },
+      patienceMs,
+    );
+  });
 
   it(
     'compares a part by campaign and outcome, and leaves out who was erased',
@@ -182,6 +268,7 @@ describe('comparing with a CRM', () => {
   it(
     'goes on after a killed process, and asks the CRM for no more than what was left and one page',
     async () => {
+      const callsOfAll = (await compare()).calls;
       await runner.stop();
       const mortal = new MortalDatabase(await openReconcilerDatabase(world.databaseUrl));
       const doomed = await openTools(world, mortal);
@@ -194,13 +281,16 @@ describe('comparing with a CRM', () => {
       // Its page in hand may still ask; then nothing it was told comes back.
       const quiet = await settledLookups();
       const done = (await runOf(runId)).calls;
-      runner = new Runner({ tools: open.tools, pollMs: 50 });
-      runner.start();
+      runner = started(open.tools);
       const run = await ended(runId);
       expect(run).toMatchObject({ state: 'finished', resumed: 1 });
       expect(done).toBeGreaterThan(0);
       expect((await lookups()) - quiet).toBeLessThanOrEqual(callsOfAll - done);
       expect(quiet - at - done).toBeLessThanOrEqual(4);
+      // It would work on for ever, unheard.
+      const stopped = killed.stop();
+      await doomed.close();
+      await stopped;
     },
     patienceMs,
   );
@@ -215,6 +305,82 @@ describe('comparing with a CRM', () => {
       return now;
     });
   }
+
+  /** The tools of a process whose site file says this of the comparison. */
+  const toolsWith = (reconcile: Partial<ReconcileConfig>): RunTools => {
+    const { crm } = open.tools.site.destinations;
+    if (crm?.reconcile === undefined) throw new Error('the CRM is not compared');
+    return {
+      ...open.tools,
+      site: { ...open.tools.site, destinations: { crm: { ...crm, reconcile: { ...crm.reconcile, ...reconcile } } } },
+    };
+  };
+  const runWith = async (...tools: RunTools[]): Promise<void> => {
+    await runner.stop();
+    const runners = tools.map(started);
+    runner = { stop: async () => void (await Promise.all(runners.map((one) => one.stop()))) };
+  };
+
+  it(
+    'asks a CRM for nothing while leads want it, or while nobody can say whether they do',
+    async () => {
+      let busy: () => Promise<string | undefined> = () => Promise.resolve('backlog');
+      await runWith({ ...open.tools, traffic: { busy: () => busy() } });
+      const at = await lookups();
+      const runId = await start(around(world.leads[0]?.event.event_id));
+      const waitsFor = (reason: string) =>
+        eventually(async () => expect(await runOf(runId)).toMatchObject({ state: 'running', reason, counts: { compared: 0 } }));
+      await waitsFor('backlog');
+      busy = () => Promise.reject(new Error('away'));
+      await waitsFor('its state cannot be read');
+      expect(await lookups()).toBe(at);
+      busy = () => Promise.resolve(undefined);
+      const { state, counts } = await ended(runId);
+      expect([state, counts.compared]).toEqual(['finished', 5]);
+      expect(await lookups()).toBeGreaterThan(at);
+    },
+    patienceMs,
+  );
+
+  it(
+    'begins so much before its window as the search of the CRM may lag behind',
+    async () => {
+      const last = world.leads.at(-1)?.event.submitted_at.getTime() ?? 0;
+      const [overlapMs, fromMs] = [300_000, last + 299_000];
+      const after = { from: new Date(fromMs).toISOString(), to: new Date(fromMs + 1_000).toISOString() };
+      await runWith(toolsWith({ overlapMs: 0 }));
+      expect((await compare(after)).counts.compared).toBe(0);
+      await runWith(toolsWith({ overlapMs }));
+      const inOverlap = world.leads.filter(({ event }) => event.submitted_at.getTime() >= fromMs - overlapMs);
+      expect(inOverlap.length).toBeGreaterThan(0);
+      expect((await compare(after)).counts.compared).toBe(inOverlap.length);
+    },
+    patienceMs,
+  );
+
+  it(
+    'compares by itself as often as the site file says, once, however many processes look at the time',
+    async () => {
+      await runner.stop();
+      await open.tools.db.sql('spec.forget_schedule', `DELETE FROM run WHERE by_whom = 'schedule'`, []);
+      const hourly = toolsWith({ everyMs: 3_600_000, windowMs: 60_000 });
+      const scheduled = async () =>
+        (await listRuns(open.tools.db, { destination: 'crm', limit: 500 })).items.filter(({ by }) => by === 'schedule');
+      const begunMs = Date.now();
+      await runWith(hourly, hourly);
+      const [first] = await eventually(async () => {
+        const runs = await scheduled();
+        expect(runs).toMatchObject([{ state: 'finished' }]);
+        return runs;
+      }, patienceMs);
+      expect(Date.parse(first?.to ?? '') - Date.parse(first?.from ?? '')).toBe(60_000);
+      expect(Date.parse(first?.created_at ?? '')).toBeGreaterThanOrEqual(begunMs - 1_000);
+      // Whoever takes this one has looked at the time first.
+      for (let run = 0; run < 3; run += 1) await compare(around(world.leads[0]?.event.event_id));
+      expect(await scheduled()).toHaveLength(1);
+    },
+    patienceMs,
+  );
 
   it('stops when it is told to, and says who said so', async () => {
     await runner.stop();

@@ -10,6 +10,8 @@ import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/stor
 import { migrations } from '../migrations/index.js';
 import type { Judged } from './judged.js';
 import { takeRuns } from './lease.js';
+import { type Missed, readLooks, saveLooks } from './remembered.js';
+import { databaseNowMs } from './run-row.js';
 import { startDueRun, stopRun } from './start-run.js';
 
 const hourMs = 3_600_000;
@@ -27,7 +29,7 @@ describe('the runs of a destination', () => {
     await database?.drop();
   });
   beforeEach(async () => {
-    for (const table of ['run', 'discrepancy']) await db.sql(`spec.clear_${table}`, `DELETE FROM ${table}`, []);
+    for (const table of ['run', 'discrepancy', 'look']) await db.sql(`spec.clear_${table}`, `DELETE FROM ${table}`, []);
   });
 
   /** A run whose window ended so long ago. */
@@ -150,7 +152,7 @@ describe('the runs of a destination', () => {
   it('look again at what is open, whenever it was submitted, a page at a time', async () => {
     const findings = Array.from({ length: 5 }, () => finding({ atMs: 0 }));
     await store([...findings, ...findings.map(({ eventId }) => finding({ eventId, class: 'duplicate', ref: eventId }))]);
-    await store([finding({ class: 'orphan', ref: 'R-9' })]);
+    await store([finding({ class: 'orphan', ref: 'R-9' }), finding({ class: 'relationship', aspect: 'told_late' })]);
     const runId = newEventId();
     await store([finding()], runId);
     const [repaired] = await rows();
@@ -159,7 +161,7 @@ describe('the runs of a destination', () => {
       `UPDATE discrepancy SET state = 'repaired', changed_at = clock_now() - interval '2 days' WHERE event_id = $1`,
       [repaired?.event_id],
     );
-    const asked = { destination: 'crm', runId, classes: ['missing', 'duplicate'] as const, limit: 3 };
+    const asked = { destination: 'crm', runId, classes: ['missing', 'duplicate', 'relationship'] as const, begunAt: new Date(), limit: 3 };
     const read = async (repairedFrom: Date): Promise<string[]> => {
       const first = await knownLeads(db, { ...asked, repairedFrom });
       return [...first, ...(await knownLeads(db, { ...asked, repairedFrom, after: first.at(-1) }))];
@@ -167,6 +169,44 @@ describe('the runs of a destination', () => {
     const all = findings.map(({ eventId }) => eventId).sort();
     expect(await read(new Date(Date.now() - 72 * hourMs))).toEqual(all);
     expect(await read(new Date(Date.now() - hourMs))).toEqual(all.filter((id) => id !== repaired?.event_id));
+  });
+
+  it('look again at what was missed before they began, until it was found or a person has accepted that it is missing', async () => {
+    const [missed, found, accepted, again] = Array.from({ length: 4 }, () => newEventId()) as [string, string, string, string];
+    const kind = 'lead';
+    const look = (looks: { missed?: Missed[]; found?: Missed[] }, known: [string, number][] = []) =>
+      db.transaction((tx) => saveLooks(tx, 'crm', { missed: [], found: [], known: new Map(known), ...looks }));
+    await look({ missed: [missed, found, accepted, again].map((eventId) => ({ kind, eventId })) });
+    const begunAt = new Date((await databaseNowMs(db)) + 1);
+    await look({ missed: [{ kind, eventId: newEventId() }] });
+    await db.sql('spec.later', 'UPDATE look SET missed_at = missed_at + $2 WHERE event_id <> ALL ($1::uuid[])', [
+      [missed, found, accepted, again],
+      '1 minute',
+    ]);
+    await look({ found: [{ kind, eventId: found }] }, [[`lead ${found}`, 0]]);
+    await store([finding({ eventId: accepted })]);
+    const [row] = await rows();
+    await settleDiscrepancies(db, { items: [{ discrepancy_id: row?.id ?? '', state: 'accepted', by: 'bob', reason: 'withdrawn' }] });
+    const runId = newEventId();
+    await store([finding({ eventId: again })], runId);
+    const asked = { destination: 'crm', runId, classes: ['missing'] as const, repairedFrom: new Date(), begunAt, limit: 10 };
+    expect(await knownLeads(db, asked)).toEqual([missed]);
+    expect(await knownLeads(db, { ...asked, destination: 'other' })).toEqual([]);
+  });
+
+  it('begin to miss anew what was written since it was missed', async () => {
+    const eventId = newEventId();
+    const missed = (recordedMs: number, known: ReadonlyMap<string, number> = new Map()) =>
+      db.transaction((tx) => saveLooks(tx, 'crm', { missed: [{ kind: 'lead', eventId, recordedMs }], found: [], known }));
+    const looks = () => readLooks(db, 'crm', [eventId]);
+    await missed(0);
+    const first = await looks();
+    await db.sql('spec.earlier', `UPDATE look SET missed_at = missed_at - interval '1 hour'`, []);
+    const earlier = await looks();
+    await missed(0, earlier);
+    expect(await looks()).toEqual(earlier);
+    await missed((earlier.get(`lead ${eventId}`) ?? 0) + 1, earlier);
+    expect((await looks()).get(`lead ${eventId}`)).toBeGreaterThanOrEqual(first.get(`lead ${eventId}`) ?? 0);
   });
 
   it('do not wait for a person who settles in another order', async () => {

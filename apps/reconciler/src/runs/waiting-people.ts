@@ -5,7 +5,7 @@ import { loadLeads } from './load-page.js';
 import type { RunTools } from './tools.js';
 
 /** States in which a lead has not come to its destination and may still. */
-const waitingStates = ['waiting', 'held', 'uncertain', 'dead', 'expired'] as const;
+export const waitingStates = ['accepted', 'pending', 'in_flight', 'waiting', 'held', 'uncertain', 'dead', 'expired'] as const;
 
 /** Keyed hashes made here are compared here and never stored, so that it does not matter whose leads they are of. */
 const namespace = 'twins';

@@ -49,7 +49,7 @@ export class ChatStore {
     return this.messages.slice(-count).reverse();
   }
 
-  /** `duplicates`: messages beyond the first per chat, lead reference and template. */
+  /** `duplicates`: messages beyond the first per chat, lead reference and template, or words where no lead is named. */
   counts(): { messages: number; duplicates: number } {
     return { messages: this.messages.length, duplicates: this.duplicates };
   }
@@ -67,8 +67,8 @@ export function leadRefIn(text: string): string | undefined {
   return /\bL-[0-9A-Z]{16}\b/i.exec(text)?.[0];
 }
 
-/** A text that names neither lead nor template is told by its words. */
+/** A text that names no lead is told by its words. */
 function tellingKey({ chat_id, lead_ref, template, text }: ChatMessage): string {
-  const subject = lead_ref === undefined && template === undefined ? text : `${lead_ref} ${template}`;
+  const subject = lead_ref === undefined ? text : `${lead_ref} ${template}`;
   return `${chat_id} ${subject}`;
 }

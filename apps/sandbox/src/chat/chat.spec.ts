@@ -35,6 +35,11 @@ describe('the sandbox chat', () => {
     expect(await stats()).toMatchObject({ messages: 4, duplicates: 0 });
   });
 
+  it('tells messages that name no lead by their words', async () => {
+    for (const count of [2, 3, 3]) await send({ chat_id: '-1001', text: `${count} new dead letters for Ada\n#dead_letters` });
+    expect(await stats()).toMatchObject({ messages: 3, duplicates: 1 });
+  });
+
   it('takes a form as the Bot API does', async () => {
     const form = new URLSearchParams({ chat_id: '-1001', text }).toString();
     expect((await send(form, { 'content-type': 'application/x-www-form-urlencoded' })).body).toMatchObject({ ok: true });

@@ -34,7 +34,8 @@ describe('how destinations stand', () => {
     expect(Math.abs((crm?.latency.total?.p95 ?? 0) / 2_000 - 1)).toBeLessThan(0.05);
     expect(crm?.latency.connect).toMatchObject({ count: 1 });
     expect(crm?.latency).not.toHaveProperty('first_byte');
-    expect(crm?.by_hour).toMatchObject([{ count: 100, at: expect.stringMatching(/:00:00\.000Z$/) }]);
+    expect(crm?.by_hour).toMatchObject([{ count: 100, at: expect.stringMatching(/:00:00\.000Z$/), connect: { count: 1 } }]);
+    expect(crm?.by_hour[0]).not.toHaveProperty('first_byte');
     expect(items.find(({ destination }) => destination === 'chat')?.latency).toMatchObject({ total: { count: 1 } });
   });
 

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { Sql } from '#runtime';
 import { type Percentiles, percentilesOf } from './buckets.js';
 import { type CallPhase, callPhases } from './call-times.js';
+import { type ReadUnclaimed, type UnclaimedUnknown, unclaimedFigures } from './unclaimed.js';
 
 export const destinationFiguresRequest = z.object({});
 
-/** Percentiles of one hour, which began at `at`. */
-export interface HourFigures extends Percentiles {
+/** Percentiles of one hour, which began at `at`: of whole calls, and of what was measured of their parts. */
+export interface HourFigures extends Percentiles, Partial<Record<Exclude<CallPhase, 'total'>, Percentiles>> {
   at: string;
 }
 
@@ -18,12 +19,17 @@ export interface DestinationFigures {
   uncertain: number;
   /** When the oldest of those that wait or are held was submitted; ISO 8601, as all times here. */
   oldest_at?: string;
+  /**
+   * Leads on the topic of the service that have no row yet, test leads included; `exact: false`: at most so many. `unknown`: why they cannot be
+   * counted. Absent: the service's records never wait for a destination.
+   */
+  unclaimed?: { count: number; exact: boolean; oldest_at?: string } | { unknown: UnclaimedUnknown };
   /** Requests that the quota allows at once as of `quota_at`; absent: it was never drawn from. */
   quota_tokens?: number;
   quota_at?: string;
   /** Of the last 24 hours. Absent: not measured. */
   latency: Partial<Record<CallPhase, Percentiles>>;
-  /** Of whole calls, the oldest hour first. */
+  /** The oldest hour first. */
   by_hour: HourFigures[];
 }
 
@@ -37,6 +43,8 @@ export interface DestinationFiguresOptions {
   db: Sql;
   /** Name of the destination that a delivery's belongs to. */
   nameOf(destination: string): string;
+  /** Absent: nothing lies unclaimed for one destination alone. */
+  unclaimed?: ReadUnclaimed;
   /** How long an answer is given again, since counting a long backlog is not free; default 2,000. */
   keepMs?: number;
 }
@@ -78,8 +86,8 @@ interface QuotaRow {
 }
 
 /**
- * Handler of POST /internal/v1/destinations:figures: for each destination of this service what waits for it, what is left of its quota, and how
- * long its calls took. Whoever asks while it is counted gets the same answer.
+ * Handler of POST /internal/v1/destinations:figures: for each destination of this service what waits for it, what lies unclaimed, what is left of its
+ * quota, and how long its calls took. Whoever asks while it is counted gets the same answer.
  */
 export function destinationFiguresRoute(options: DestinationFiguresOptions): () => Promise<DestinationFiguresAnswer> {
   const { keepMs = 2_000 } = options;
@@ -96,7 +104,9 @@ export function destinationFiguresRoute(options: DestinationFiguresOptions): () 
   };
 }
 
-async function readFigures({ db, nameOf }: DestinationFiguresOptions): Promise<DestinationFiguresAnswer> {
+async function readFigures({ db, nameOf, unclaimed: readUnclaimed }: DestinationFiguresOptions): Promise<DestinationFiguresAnswer> {
+  // Before the rows: what is claimed meanwhile is for a moment counted twice, never not at all.
+  const unclaimed = (await readUnclaimed?.()) ?? new Map();
   const counts = await db.sql<CountRow>('figures.count', countSql, []);
   const waiting = counts.filter(({ state }) => state !== 'uncertain').map(({ destination }) => destination);
   const oldest = await db.sql<{ destination: string; submitted_at: Date }>('figures.oldest', oldestSql, [[...new Set(waiting)]]);
@@ -121,19 +131,28 @@ async function readFigures({ db, nameOf }: DestinationFiguresOptions): Promise<D
   for (const destination of new Set(times.map((row) => row.destination))) {
     Object.assign(item(destination), latencyOf(times.filter((row) => row.destination === destination)));
   }
+  for (const [destination, leads] of unclaimed) item(destination).unclaimed = unclaimedFigures(leads);
   return { items: [...items.values()], as_of: (quotas[0]?.now ?? new Date()).toISOString() };
 }
 
 function latencyOf(rows: readonly TimesRow[]): Pick<DestinationFigures, 'latency' | 'by_hour'> {
   const of = (phase: CallPhase) => rows.filter((row) => row.phase === phase);
-  const latency = callPhases.map((phase) => [phase, percentilesOf(together(of(phase)))] as const);
   return {
-    latency: Object.fromEntries(latency.filter(([, percentiles]) => percentiles !== undefined)),
+    latency: measured(callPhases, (phase) => of(phase)),
     by_hour: of('total').flatMap((row) => {
       const percentiles = percentilesOf(together([row]));
-      return percentiles === undefined ? [] : [{ at: row.hour.toISOString(), ...percentiles }];
+      const sameHour = (phase: CallPhase) => of(phase).filter(({ hour }) => hour.getTime() === row.hour.getTime());
+      return percentiles === undefined ? [] : [{ at: row.hour.toISOString(), ...percentiles, ...measured(callParts, sameHour) }];
     }),
   };
+}
+
+const callParts = callPhases.filter((phase) => phase !== 'total');
+
+/** Phases of which there is nothing are left out. */
+function measured(phases: readonly CallPhase[], rowsOf: (phase: CallPhase) => readonly TimesRow[]): DestinationFigures['latency'] {
+  const all = phases.map((phase) => [phase, percentilesOf(together(rowsOf(phase)))] as const);
+  return Object.fromEntries(all.filter(([, percentiles]) => percentiles !== undefined));
 }
 
 function together(rows: readonly TimesRow[]): Map<number, number> {

@@ -8,3 +8,11 @@ export {
   destinationFiguresRoute,
   type HourFigures,
 } from './destination-figures.js';
+export {
+  type ReadUnclaimed,
+  type Unclaimed,
+  type UnclaimedLeads,
+  type UnclaimedSum,
+  type UnclaimedUnknown,
+  unclaimedUnknowns,
+} from './unclaimed.js';

@@ -14,7 +14,7 @@ export function bearingOf(outcome: Outcome): Bearing {
       // A 4xx that did nothing (locked, too early, not there any more) speaks of this one request.
       return outcome.status !== undefined && outcome.status < 500 ? 'answered' : 'failed';
     case 'uncertain':
-      return 'failed';
+      return outcome.answered ? 'answered' : 'failed';
     case 'throttled':
       return 'throttled';
     case 'auth':
@@ -29,7 +29,7 @@ export function isUnreached(outcome: Outcome): boolean {
   return outcome.kind === 'transient' && outcome.provablyNotExecuted && outcome.status === undefined;
 }
 
-/** The call will be made again, whomever its failure speaks of. */
-export function asksForRetry({ kind }: Outcome): boolean {
-  return kind === 'transient' || kind === 'uncertain';
+/** The call failed and will be made again, whomever its failure speaks of. */
+export function asksForRetry(outcome: Outcome): boolean {
+  return outcome.kind === 'transient' || (outcome.kind === 'uncertain' && outcome.answered !== true);
 }

@@ -67,7 +67,7 @@ export interface DestinationControl {
   readonly lookups: LookupDoor;
   /** Asks the destination's own check call, once for all that ask at the same time. Never rejects. */
   authScope(outcome: AuthOutcome): Promise<AuthScope>;
-  /** Called after each change of `mode`, and with the same mode again whenever more may be sent than before. */
+  /** Called after each change of `mode` or `reason`, and with the same mode again whenever more may be sent than before. */
   onMode(listener: (mode: Mode) => void): void;
   /** Resolves after the first look at the row, whatever came of it; until then the mode is `blocked`. */
   start(): Promise<void>;

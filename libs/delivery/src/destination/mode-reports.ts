@@ -6,6 +6,12 @@ export interface ModeReportsOptions {
   logger: Logger;
 }
 
+/** Of `leads_destination_blocks_total`. */
+const blockedAs: readonly (BlockReason | 'unknown')[] = ['failing', 'throttled', 'auth', 'hold', 'unknown'];
+
+/** Of `leads_circuit_open`. */
+const openFor: readonly BlockReason[] = ['failing', 'throttled', 'auth'];
+
 /** Tells listeners, metrics and the log how a destination stands. */
 export class ModeReports {
   readonly #destination: string;
@@ -17,6 +23,8 @@ export class ModeReports {
   constructor({ destination, logger }: ModeReportsOptions) {
     this.#destination = destination;
     this.#logger = logger;
+    // From 0 on, so that the first block counts as an increase.
+    for (const reason of blockedAs) metrics.destinationBlocks.inc({ destination, reason }, 0);
   }
 
   /** The last mode that was told. */
@@ -30,8 +38,8 @@ export class ModeReports {
 
   /** `more`: the mode may be the same, but more may be sent than before. */
   tell(mode: Mode, { reason, more }: { reason?: BlockReason; more: boolean }): void {
-    const changed = mode !== this.#mode;
-    if (changed || reason !== this.#reason) this.#note(mode, reason);
+    const changed = mode !== this.#mode || reason !== this.#reason;
+    if (changed) this.#note(mode, reason);
     this.#mode = mode;
     this.#reason = reason;
     if (changed || more) for (const listener of this.#listeners) listener(this.#mode);
@@ -54,7 +62,7 @@ export class ModeReports {
 
   #note(mode: Mode, reason: BlockReason | undefined): void {
     const destination = this.#destination;
-    metrics.circuitOpen.set({ destination }, reason !== undefined && reason !== 'hold' ? 1 : 0);
+    for (const open of openFor) metrics.circuitOpen.set({ destination, reason: open }, reason === open ? 1 : 0);
     metrics.destinationHeld.set({ destination }, reason === 'hold' ? 1 : 0);
     if (mode === 'probing' || this.#mode === 'probing') return;
     if (mode !== 'blocked') {

@@ -29,6 +29,7 @@ const verdicts = {
   succeeded: { ...judged, state: 'succeeded', ref: '1' },
   waiting: { ...judged, state: 'waiting', code: 'http_503', delayMs: 250 },
   uncertain: { spends: true, doubtful: true, state: 'uncertain', code: 'timeout' },
+  refused: { ...judged, state: 'uncertain', class: 'permanent', code: 'http_404' },
   dead: { ...judged, state: 'dead', class: 'permanent', code: 'bad_field' },
   expired: { ...judged, state: 'expired', class: 'deadline_exceeded', code: 'http_429' },
   erased: { ...judged, state: 'erased' },
@@ -64,6 +65,7 @@ const table: [contact: Found, lead: Found, calls: Made[], rest: keyof typeof res
   ['open', 'open', [], 'busy', 'waiting contact_busy 30', 'contact=waiting lead=pending'],
   ['open', 'open', ['uncertain'], 'later', 'uncertain timeout', 'contact=uncertain lead=pending'],
   ['open', 'open', ['succeeded', 'uncertain'], 'later', 'uncertain timeout', 'contact=succeeded lead=uncertain'],
+  ['doubtful', 'open', ['refused'], 'later', 'uncertain http_404', 'contact=uncertain lead=pending'],
   ['open', 'open', ['dead'], 'later', 'dead permanent bad_field', 'contact=dead lead=pending'],
   ['done', 'open', ['dead'], 'later', 'dead permanent bad_field', 'lead=dead'],
   ['open', 'open', ['expired'], 'later', 'expired deadline_exceeded http_429', 'contact=expired lead=expired'],
@@ -111,12 +113,21 @@ describe('what one claim of a delivery comes to', () => {
     expect(conclusion.operations.map(({ operation, state }) => `${operation.kind}=${state}`).join(' ')).toBe(changed);
   });
 
-  it('gives up at a destination that cannot be asked what it would look up elsewhere', () => {
+  it('gives up at a destination that cannot be asked what it would look up elsewhere, but not for want of time', () => {
     const operations = [work('lead', found.doubtful)];
     const ended = (rest: Rest) => conclude({ operations, calls: [], rest, context: blind }).state;
-    expect(ended(rests.deadline)).toBe('expired');
+    // Time alone does not prove that nothing was done.
+    expect(ended(rests.deadline)).toBe('uncertain');
     expect(ended(rests.attempts)).toBe('dead');
     expect(ended(rests.erased)).toBe('erased');
+  });
+
+  it('keeps with the operation alone as what it was refused, until it is known whether an earlier call was executed', () => {
+    const operations = [work('lead', found.doubtful)];
+    const refused = call(operations[0] as OperationWork, verdicts.refused);
+    const { class: ofDelivery, operations: changed } = conclude({ operations, calls: [refused], rest: later, context });
+    expect(ofDelivery).toBeUndefined();
+    expect(changed).toMatchObject([{ state: 'uncertain', class: 'permanent', code: 'http_404' }]);
   });
 
   it.each(remains)('of which only %j is left, rest %s: %s', (left, rest, delivery) => {

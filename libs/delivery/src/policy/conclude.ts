@@ -64,7 +64,7 @@ export function conclude({ operations, calls, rest, context }: Ended): Conclusio
   const last = calls.at(-1);
   const stopped = last !== undefined && last.verdict.state !== 'succeeded' ? last : undefined;
   const callOf = (operation: OperationWork): Call | undefined => calls.find((one) => one.operation === operation);
-  const doubt = operations.some((one) => !isFinal(one.state) && callOf(one) === undefined && inDoubt(one, context));
+  const doubt = operations.some((one) => !isFinal(one.state) && callOf(one) === undefined && inDoubt(one, rest, context));
   const changed: ConcludedOperation[] = [];
   const states = operations.map((operation) => {
     const call = callOf(operation);
@@ -77,7 +77,7 @@ export function conclude({ operations, calls, rest, context }: Ended): Conclusio
   const gone = goneWith(rest);
   const state = worstOf(states, { incomplete: context.incomplete, gone: gone.state });
   const cause = changed.find((one) => (state === 'delivered' ? 'succeeded' : state) === one.state) ?? gone;
-  const reason = state === 'delivered' ? {} : { class: cause?.class, code: cause?.code };
+  const reason = state === 'delivered' ? {} : { class: state === 'uncertain' ? undefined : cause?.class, code: cause?.code };
   return { state, operations: changed, ...reason, ...(state === 'waiting' ? { delayMs: delayOf(stopped, rest) } : {}) };
 }
 
@@ -97,14 +97,14 @@ interface Uncalled {
   rest: Rest;
   /** Nothing before it stands in its way. */
   isNext: boolean;
-  /** Some operation has to be looked up before the rest is given up. */
+  /** Of some operation it has to be known whether it was executed before the rest is given up. */
   doubt: boolean;
   context: ConcludeContext;
 }
 
 /**
  * What stands behind an operation that did not succeed keeps its turn; it shares the end of one whose time or data is gone. What may have
- * reached the destination is looked up before anything is given up, and the rest keeps its turn meanwhile.
+ * reached the destination is `uncertain` before anything is given up, and the rest keeps its turn meanwhile.
  */
 function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, context }: Uncalled): ConcludedOperation {
   const pending: ConcludedOperation = { operation, state: 'pending' };
@@ -115,9 +115,9 @@ function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, cont
   if (rest.kind === 'later') return isNext ? { operation, state: 'waiting', code: rest.code } : pending;
   if (rest.kind === 'run_out' && rest.limit === 'attempts') {
     // The calls of the first are used up; the others have had none.
-    return isNext ? ranOut(operation, 'attempts', inDoubt(operation, context)) : pending;
+    return isNext ? ranOut(operation, 'attempts', inDoubt(operation, rest, context)) : pending;
   }
-  if (doubt && !inDoubt(operation, context)) return pending;
+  if (doubt && !inDoubt(operation, rest, context)) return pending;
   if (rest.kind === 'ended') return { operation, state: doubt ? 'uncertain' : rest.state, code: rest.code };
   return ranOut(operation, rest.limit, doubt);
 }
@@ -135,8 +135,9 @@ const ranOut = (operation: OperationWork, limit: Limit, doubtful: boolean): Conc
   ...runOut(limit, { doubtful, canLookUp: true }),
 });
 
-const inDoubt = (operation: OperationWork, { canLookUp }: ConcludeContext): boolean =>
-  operation.sentAtMs !== undefined && canLookUp(operation.kind);
+/** It may have reached the destination, and is not given up by this rest before somebody has looked. */
+const inDoubt = (operation: OperationWork, rest: Rest, { canLookUp }: ConcludeContext): boolean =>
+  operation.sentAtMs !== undefined && (canLookUp(operation.kind) || (rest.kind === 'run_out' && rest.limit === 'deadline'));
 
 function delayOf(stopped: Call | undefined, rest: Rest): number {
   if (stopped?.verdict.state === 'waiting') return stopped.verdict.delayMs;

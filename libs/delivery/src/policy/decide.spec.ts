@@ -10,9 +10,12 @@ const timeout: Outcome = { kind: 'uncertain', code: 'timeout' };
 const throttled: Outcome = { kind: 'throttled', code: 'http_429' };
 const refusal: Outcome = { kind: 'permanent', class: 'permanent', code: 'http_422' };
 const auth: Outcome = { kind: 'auth', code: 'http_401' };
+/** The destination's own check call passes: its rights are those of this lead alone. */
+const ofLead: Outcome = { kind: 'auth', code: 'http_403' };
 
 type Situation =
   | 'first'
+  | 'second, doubtful before'
   | 'last'
   | 'last, doubtful before'
   | 'no time'
@@ -26,6 +29,7 @@ type Expected = 'succeeded' | 'erased' | 'waiting' | 'waiting, spent' | 'uncerta
 /** Four calls allowed; the last is the fourth. No time: less is left than the next call has to wait. Over: the deadline has passed. */
 const situations: Record<Situation, Partial<DecideContext>> = {
   first: { attempt: 1 },
+  'second, doubtful before': { attempt: 2, doubtful: true },
   last: { attempt: 4 },
   'last, doubtful before': { attempt: 4, doubtful: true },
   'no time': { attempt: 1, leftMs: 5 },
@@ -45,7 +49,7 @@ const columns = ['repeatable, looked up', 'repeatable, blind', 'not repeatable']
 /**
  * Written by hand, not from the code: RFC 9110 §9.2.2 (a request may be repeated by itself only where it is idempotent, or where it is known
  * that it was not applied), RFC 6585 §4 (429 says how long to wait and nothing about the request), RFC 9110 §15.5.2 and §15.5.4 (401 and
- * 403 say that nothing was done), Stripe's and HubSpot's error pages (a repeated key returns the first answer; 4xx other than 409, 423 and
+ * 403 say that nothing was done; of the request that they answer, §15, and of no earlier one), Stripe's and HubSpot's error pages (a repeated key returns the first answer; 4xx other than 409, 423 and
  * 429 never gets better by itself), and the limits that every policy has: so many calls, and a deadline, at which what is open ends and
  * before which nothing does for want of time.
  *
@@ -63,18 +67,18 @@ const table: [Outcome, Situation, ...Expected[]][] = [
   [unexecuted, 'no time', 'waiting, spent', 'waiting, spent', 'waiting, spent'],
   [unexecuted, 'no time, doubtful before', 'waiting, spent', 'waiting, spent', 'waiting, spent'],
   [unexecuted, 'over', 'expired', 'expired', 'expired'],
-  [unexecuted, 'over, doubtful before', 'uncertain', 'expired', 'uncertain'],
+  [unexecuted, 'over, doubtful before', 'uncertain', 'uncertain', 'uncertain'],
   [unexecuted, 'probe', 'waiting', 'waiting', 'waiting'],
 
   [reset, 'first', 'waiting, spent', 'waiting, spent', 'uncertain'],
   [reset, 'last', 'uncertain', 'dead', 'uncertain'],
   [reset, 'no time', 'uncertain', 'waiting, spent', 'uncertain'],
-  [reset, 'over', 'uncertain', 'expired', 'uncertain'],
+  [reset, 'over', 'uncertain', 'uncertain', 'uncertain'],
   [reset, 'probe', 'waiting', 'waiting', 'uncertain'],
   [timeout, 'first', 'waiting, spent', 'waiting, spent', 'uncertain'],
   [timeout, 'last', 'uncertain', 'dead', 'uncertain'],
   [timeout, 'no time', 'uncertain', 'waiting, spent', 'uncertain'],
-  [timeout, 'over', 'uncertain', 'expired', 'uncertain'],
+  [timeout, 'over', 'uncertain', 'uncertain', 'uncertain'],
   [timeout, 'probe', 'waiting', 'waiting', 'uncertain'],
 
   [throttled, 'first', 'waiting', 'waiting', 'waiting'],
@@ -82,14 +86,20 @@ const table: [Outcome, Situation, ...Expected[]][] = [
   [throttled, 'no time', 'waiting', 'waiting', 'waiting'],
   [throttled, 'no time, doubtful before', 'waiting', 'waiting', 'waiting'],
   [throttled, 'over', 'expired', 'expired', 'expired'],
-  [throttled, 'over, doubtful before', 'uncertain', 'expired', 'uncertain'],
+  [throttled, 'over, doubtful before', 'uncertain', 'uncertain', 'uncertain'],
 
   [refusal, 'first', 'dead', 'dead', 'dead'],
   [refusal, 'probe', 'dead', 'dead', 'dead'],
+  [refusal, 'second, doubtful before', 'uncertain', 'dead', 'uncertain'],
+  [refusal, 'last, doubtful before', 'uncertain', 'dead', 'uncertain'],
+  [refusal, 'over, doubtful before', 'uncertain', 'dead', 'uncertain'],
+  [ofLead, 'first', 'dead', 'dead', 'dead'],
+  [ofLead, 'second, doubtful before', 'uncertain', 'dead', 'uncertain'],
   [auth, 'first', 'waiting', 'waiting', 'waiting'],
   [auth, 'last', 'waiting', 'waiting', 'waiting'],
   [auth, 'no time', 'waiting', 'waiting', 'waiting'],
   [auth, 'over', 'expired', 'expired', 'expired'],
+  [auth, 'over, doubtful before', 'uncertain', 'uncertain', 'uncertain'],
 ];
 
 const usual: DecideContext = {
@@ -113,7 +123,8 @@ describe('the judgement of a call', () => {
   );
 
   it.each(rows)('%s, %s, at a destination %s: %s', (_kind, situation, column, expected, outcome) => {
-    expect(short(decide(outcome, { ...usual, ...situations[situation], ...destinations[column] }))).toBe(expected);
+    const authScope = outcome === ofLead ? 'lead' : 'destination';
+    expect(short(decide(outcome, { ...usual, authScope, ...situations[situation], ...destinations[column] }))).toBe(expected);
   });
 
   it('says which limit was reached, with the code of the last call', () => {
@@ -123,8 +134,16 @@ describe('the judgement of a call', () => {
 
   it('takes a refusal of this lead alone for its end, of any class that the destination names', () => {
     expect(decide(auth, { ...usual, authScope: 'lead' })).toMatchObject({ state: 'dead', class: 'auth', code: 'http_401', spends: true });
+    expect(decide(auth, { ...usual, authScope: 'lead', doubtful: true })).toMatchObject({
+      state: 'uncertain',
+      class: 'auth',
+      code: 'http_401',
+    });
     const named: Outcome = { kind: 'permanent', class: 'protected_field', code: 'phone' };
-    expect(decide(named, usual)).toMatchObject({ state: 'dead', class: 'protected_field', code: 'phone' });
+    for (const doubtful of [false, true]) {
+      const state = doubtful ? 'uncertain' : 'dead';
+      expect(decide(named, { ...usual, doubtful })).toMatchObject({ state, class: 'protected_field', code: 'phone', doubtful: false });
+    }
   });
 
   const outcomes = fc.constantFrom<Outcome>(
@@ -168,8 +187,9 @@ describe('the judgement of a call', () => {
 
   it('gives nothing up that may have happened and can be looked up', () => {
     holds((verdict, outcome, { canLookUp, doubtful }) => {
-      const inDoubt = mayHaveHappened(outcome) || (doubtful && outcome.kind !== 'permanent' && outcome.kind !== 'auth');
+      const inDoubt = mayHaveHappened(outcome) || doubtful;
       if (inDoubt && canLookUp) expect(['dead', 'expired']).not.toContain(verdict.state);
+      if (inDoubt) expect(verdict.state).not.toBe('expired');
     });
   });
 
@@ -178,12 +198,12 @@ describe('the judgement of a call', () => {
   });
 
   it('waits only while both a call and time are left, and spends nothing on what says nothing about the lead', () => {
-    holds((verdict, outcome, { leftMs, attempt, attempts, probe }) => {
+    holds((verdict, outcome, { leftMs, attempt, attempts, probe, authScope }) => {
       if (verdict.state === 'waiting') expect(leftMs).toBeGreaterThan(0);
       if (verdict.state === 'waiting') expect(verdict.delayMs).toBeLessThanOrEqual(leftMs);
       if (verdict.state === 'waiting' && verdict.spends) expect(attempt).toBeLessThan(attempts);
       if (outcome.kind === 'throttled' || (probe && verdict.state === 'waiting')) expect(verdict.spends).toBe(false);
-      if (outcome.kind === 'auth' && verdict.state !== 'dead') expect(verdict.spends).toBe(false);
+      if (outcome.kind === 'auth') expect(verdict.spends).toBe(authScope === 'lead');
     });
   });
 

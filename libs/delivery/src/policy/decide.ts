@@ -39,13 +39,15 @@ export type Verdict = Judged &
     | { state: 'succeeded'; ref?: string }
     | { state: 'erased' }
     | { state: 'waiting'; code: string; delayMs: number }
-    | { state: 'uncertain'; code: string }
+    /** `class`: as what this call was refused for good; it ends so where no earlier one was executed. */
+    | { state: 'uncertain'; class?: FailureClass; code: string }
     | { state: 'dead'; class: FailureClass; code: string }
     | { state: 'expired'; class: FailureClass; code: string }
   );
 
 /**
- * Judges one call. What may have happened and cannot be repeated is `uncertain`; what is refused for good is dead; the rest waits, unless
+ * Judges one call. What may have happened and cannot be repeated is `uncertain`; what is refused for good is dead, unless an earlier call may
+ * have been executed and a lookup can say so: a refusal, by a gateway most of the time, speaks of its own call alone. The rest waits, unless
  * one of its limits is reached. Throttling, a destination that refuses all of us, and a probe spend no attempt.
  */
 export function decide(outcome: Outcome, context: DecideContext): Verdict {
@@ -56,9 +58,9 @@ export function decide(outcome: Outcome, context: DecideContext): Verdict {
     case 'erased':
       return { state: 'erased', spends: false, doubtful: false };
     case 'permanent':
-      return { state: 'dead', class: outcome.class, code: outcome.code, spends: true, doubtful: false };
+      return refusedForGood(outcome.class, outcome.code, context);
     case 'auth':
-      if (context.authScope === 'lead') return { state: 'dead', class: 'auth', code: outcome.code, spends: true, doubtful: false };
+      if (context.authScope === 'lead') return refusedForGood('auth', outcome.code, context);
       return again(outcome, context, { spends: false, doubtful: false });
     case 'throttled':
       return again(outcome, context, { spends: false, doubtful: false });
@@ -70,6 +72,11 @@ export function decide(outcome: Outcome, context: DecideContext): Verdict {
       return again(outcome, context, judged);
     }
   }
+}
+
+function refusedForGood(failure: FailureClass, code: string, { doubtful, canLookUp }: DecideContext): Verdict {
+  const refused = { class: failure, code, spends: true, doubtful: false };
+  return doubtful && canLookUp ? { ...refused, state: 'uncertain' } : { ...refused, state: 'dead' };
 }
 
 type Unfinished = Extract<Outcome, { kind: 'auth' | 'throttled' | 'transient' | 'uncertain' }>;

@@ -71,11 +71,33 @@ describe('a lookup of an uncertain operation', () => {
 
   it('is raised once, at the horizon, however it is left unanswered', () => {
     const horizon = facts().sentAtMs + facts().verification.horizonMs;
-    for (const result of [undefined, unknown, absent]) {
+    for (const result of [undefined, unknown]) {
       expect(judgeLookup(result, facts({ nowMs: horizon }))).toMatchObject({ kind: 'again', raise: true });
       expect(judgeLookup(result, facts({ nowMs: horizon + 1, raised: true }))).toMatchObject({ kind: 'again', raise: false });
     }
     expect(judgeLookup(unknown, facts({ nowMs: horizon - 10 }))).toMatchObject({ raise: false, delayMs: 10 });
+  });
+
+  it('is not raised for our own delay: absences that count prove it also after the horizon, while they come one after the other', () => {
+    const late = facts().sentAtMs + facts().verification.horizonMs + 60_000;
+    expect(judgeLookup(absent, facts({ nowMs: late }))).toEqual({
+      kind: 'again',
+      absences: 1,
+      counted: true,
+      raise: false,
+      delayMs: 30_000,
+    });
+    const second = { absences: 1, lookedUpAtMs: late };
+    expect(judgeLookup(absent, facts({ ...second, nowMs: late + 1_000 }))).toMatchObject({ raise: false, counted: false, delayMs: 29_000 });
+    expect(judgeLookup(absent, facts({ ...second, nowMs: late + 30_000 }))).toEqual({ kind: 'absent', next: 'waiting' });
+    expect(judgeLookup(unknown, facts({ ...second, nowMs: late + 30_000 }))).toMatchObject({ kind: 'again', raise: true });
+    // Told once, it stays with whoever was told.
+    expect(judgeLookup(absent, facts({ nowMs: late, raised: true }))).toMatchObject({ kind: 'again', counted: true, raise: false });
+  });
+
+  it('does not cut the wait for the second absence short at the horizon', () => {
+    const horizon = facts().sentAtMs + facts().verification.horizonMs;
+    expect(judgeLookup(absent, facts({ nowMs: horizon - 10 }))).toMatchObject({ counted: true, delayMs: 30_000 });
   });
 
   it('without a lookup comes back at the horizon, and after that never', () => {

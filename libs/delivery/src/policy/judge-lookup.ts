@@ -47,16 +47,17 @@ export function absenceCountsFrom({
 
 /**
  * Judges one lookup; `undefined` where nothing can be looked up here. A record that is found settles the operation at any time. Nothing found
- * counts only from a lookup that began after the call could have taken effect and become visible, twice, a search lag apart. After the owner
- * was told, nothing is sent again by itself.
+ * counts only from a lookup that began after the call could have taken effect and become visible, twice, a search lag apart. What stays
+ * unanswered until the horizon is told to its owner, and after that nothing is sent again by itself. An absence that counts is half an
+ * answer: it is not told, however late it came, since the second half decides in a moment.
  */
 export function judgeLookup(result: LookupResult | undefined, facts: LookupFacts): LookupVerdict {
   if (result?.kind === 'found') return { kind: 'found', ref: result.ref };
   if (result?.kind === 'several') return { kind: 'several' };
-  if (result?.kind !== 'absent') return again(facts, { counted: false, searchable: result !== undefined });
+  if (result?.kind !== 'absent') return again(facts, { counted: false, absent: false, searchable: result !== undefined });
   const counted = counts(facts);
   if (counted && facts.absences + 1 >= absencesNeeded && !facts.raised) return { kind: 'absent', next: afterAbsence(facts) };
-  return again(facts, { counted, searchable: true });
+  return again(facts, { counted, absent: true, searchable: true });
 }
 
 /** What an operation that was proved not executed may still become. */
@@ -73,14 +74,21 @@ function counts(facts: LookupFacts): boolean {
   return facts.nowMs - facts.lookedUpAtMs >= facts.verification.searchLagMs;
 }
 
-function again(facts: LookupFacts, { counted, searchable }: { counted: boolean; searchable: boolean }): LookupVerdict {
+interface Looked {
+  counted: boolean;
+  absent: boolean;
+  searchable: boolean;
+}
+
+function again(facts: LookupFacts, { counted, absent, searchable }: Looked): LookupVerdict {
   const absences = Math.min(facts.absences + Number(counted), absencesNeeded);
   const untilHorizon = facts.sentAtMs + facts.verification.horizonMs - facts.nowMs;
-  const raise = !facts.raised && untilHorizon <= 0;
+  const halfProved = absent && absences > 0;
+  const raise = !facts.raised && untilHorizon <= 0 && !halfProved;
   const verdict = { kind: 'again', absences, counted, raise } as const;
   if (!searchable) return raise || facts.raised ? verdict : { ...verdict, delayMs: untilHorizon };
   if (raise || facts.raised) return { ...verdict, delayMs: Math.floor(raisedWaitMs * (0.5 + facts.random / 2)) };
-  return { ...verdict, delayMs: Math.min(waitMs(facts, counted), untilHorizon) };
+  return { ...verdict, delayMs: halfProved ? waitMs(facts, counted) : Math.min(waitMs(facts, counted), untilHorizon) };
 }
 
 function waitMs(facts: LookupFacts, counted: boolean): number {

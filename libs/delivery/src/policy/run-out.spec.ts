@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Limit, runOut } from './run-out.js';
 
-/** Written by hand: what is looked up before it is given up, and as what it is given up. */
+/** Written by hand: what is left to a lookup or a person before it is given up, and as what it is given up. */
 const table: [limit: Limit, doubtful: boolean, canLookUp: boolean, state: string, failure: string | undefined][] = [
   ['attempts', false, false, 'dead', 'attempts_exhausted'],
   ['attempts', false, true, 'dead', 'attempts_exhausted'],
@@ -9,7 +9,7 @@ const table: [limit: Limit, doubtful: boolean, canLookUp: boolean, state: string
   ['attempts', true, true, 'uncertain', undefined],
   ['deadline', false, false, 'expired', 'deadline_exceeded'],
   ['deadline', false, true, 'expired', 'deadline_exceeded'],
-  ['deadline', true, false, 'expired', 'deadline_exceeded'],
+  ['deadline', true, false, 'uncertain', undefined],
   ['deadline', true, true, 'uncertain', undefined],
 ];
 

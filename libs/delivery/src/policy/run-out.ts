@@ -13,8 +13,12 @@ export type RunOut =
   | { state: 'dead'; class: 'attempts_exhausted' }
   | { state: 'expired'; class: 'deadline_exceeded' };
 
-/** What becomes of an operation that may not be called any more. What may have happened is looked up before it is given up. */
+/**
+ * What becomes of an operation that may not be called any more. What may have happened is looked up before it is given up. Where that cannot
+ * be, the two limits differ: whoever reads `expired` types the lead in again, so at its deadline it stays `uncertain` until a person has
+ * looked; out of attempts it is `dead`, and an approved item sends it again under the same key.
+ */
 export function runOut(limit: Limit, { doubtful, canLookUp }: Doubt): RunOut {
-  if (doubtful && canLookUp) return { state: 'uncertain' };
+  if (doubtful && (canLookUp || limit === 'deadline')) return { state: 'uncertain' };
   return limit === 'attempts' ? { state: 'dead', class: 'attempts_exhausted' } : { state: 'expired', class: 'deadline_exceeded' };
 }

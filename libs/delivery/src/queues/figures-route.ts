@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { firstEventId, type Sql } from '#runtime';
+import type { ReadUnclaimed, Unclaimed } from '../call-times/index.js';
 import { blockedDestinations, gateColumn } from './blocked-rows.js';
 
 export const figuresRequest = z.strictObject({
@@ -11,7 +12,7 @@ export type FiguresRequest = z.infer<typeof figuresRequest>;
 export interface OpenFigure {
   /** A destination, or the channel of notifications. */
   destination: string;
-  /** `held` counts also what waits for a destination that nothing is sent to. */
+  /** `held` counts also what waits for a destination that nothing is sent to; `unclaimed` lies on the topic and has no row yet. */
   state: string;
   count: number;
   /** Since the oldest lead among them was submitted. */
@@ -34,6 +35,8 @@ export interface FiguresAnswer {
   as_of: string;
   /** Every state that a person may have to look at, and what is under way. */
   open: OpenFigure[];
+  /** Destinations of which nobody can say now what lies unclaimed: of them `open` has no figure of that state. */
+  unclaimed_unknown?: string[];
   /** The oldest hour first; hours without a delivery are left out. */
   times: HourFigure[];
 }
@@ -63,16 +66,34 @@ LATERAL (
   WHERE event_id >= first_id AND event_id < end_id AND state = 'delivered' AND generation = 1 AND NOT test LIMIT ${slotRows}) taken
 GROUP BY hour ORDER BY hour`;
 
-/** Handler of POST /internal/v1/deliveries:figures: how much is open, since when, and how long leads took. */
-export function figuresRoute(db: Sql): (body: FiguresRequest) => Promise<FiguresAnswer> {
+/** Handler of POST /internal/v1/deliveries:figures: how much is open, since when, and how long leads took. Test leads do not count. */
+export function figuresRoute(db: Sql, readUnclaimed?: ReadUnclaimed): (body: FiguresRequest) => Promise<FiguresAnswer> {
   return async ({ times }) => {
+    const unclaimed = (await readUnclaimed?.()) ?? new Map<string, Unclaimed>();
     const [clock] = await db.sql<{ now: Date }>('delivery.figures_clock', 'SELECT clock_now() AS now', []);
     const now = clock?.now ?? new Date();
     const blocked = await blockedDestinations(db);
     const open = await db.sql<OpenFigure>('delivery.figures_open', openSql, [[...blocked.keys()]]);
-    return { as_of: now.toISOString(), open, times: times ? await timesOf(db, now) : [] };
+    return {
+      as_of: now.toISOString(),
+      open: [...open, ...unclaimedOf(unclaimed, now)],
+      ...(readUnclaimed !== undefined && { unclaimed_unknown: unknownOf(unclaimed) }),
+      times: times ? await timesOf(db, now) : [],
+    };
   };
 }
+
+/** At least zero: a submission may be dated by a clock that is ahead of the database's. */
+function unclaimedOf(unclaimed: ReadonlyMap<string, Unclaimed>, now: Date): OpenFigure[] {
+  return [...unclaimed].flatMap(([destination, leads]) => {
+    if ('unknown' in leads || leads.real.count === 0) return [];
+    const { count, oldestAtMs = now.getTime() } = leads.real;
+    return [{ destination, state: 'unclaimed', count, age_ms: Math.max(0, Math.floor(now.getTime() - oldestAtMs)) }];
+  });
+}
+
+const unknownOf = (unclaimed: ReadonlyMap<string, Unclaimed>): string[] =>
+  [...unclaimed].filter(([, leads]) => 'unknown' in leads).map(([destination]) => destination);
 
 interface TimesRow {
   hour: number;

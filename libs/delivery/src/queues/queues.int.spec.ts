@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { insertDelivery, openSweepRig, type RowOptions, type SweepRig } from '../../../../test/support/sweep-rig.js';
 import { holdDestination } from '../destination/index.js';
 import { figuresRoute } from './figures-route.js';
+import { uncertainGroupsRoute, uncertainRoute } from './uncertain-route.js';
 import { type WaitingRequest, waitingGroupsRoute, waitingRequest, waitingRoute } from './waiting-route.js';
 
 const hour = 3_600_000;
@@ -48,6 +49,34 @@ describe('what a service tells operator for its queues', () => {
     expect(seen).toEqual(ids);
     const [first] = (await page({ destination: 'rig' })).items;
     expect(first).toMatchObject({ reason: 'hold', hold: { by: 'ada', reason: 'maintenance' }, event: expect.any(String) });
+  });
+
+  it('tells of every write that nobody knows of from its first moment, both ways round, and of one that somebody was told of only lately', async () => {
+    const ids: string[] = [];
+    for (const secondsAgo of [300, 200, 100]) {
+      const id = await insert({ state: 'uncertain', dueInMs: hour });
+      await submitted(id, secondsAgo);
+      ids.push(id);
+    }
+    await insert({ state: 'waiting', dueInMs: hour });
+    const [first = '', told = '', last = ''] = ids;
+    const raised = (id: string, minutesAgo: number) =>
+      rig.db.sql('spec.raised', "UPDATE delivery SET raised_at = clock_now() - $2::float8 * interval '1 minute' WHERE event_id = $1", [
+        id,
+        minutesAgo,
+      ]);
+    const uncertain = async (request: Partial<WaitingRequest> = {}) =>
+      (await uncertainRoute(rig.db)(waitingRequest.parse(request))).items.map(({ event_id }) => event_id);
+    expect(await uncertain()).toEqual(ids);
+    await raised(told, 1);
+    expect(await uncertain()).toEqual(ids);
+    const newest = await uncertainRoute(rig.db)(waitingRequest.parse({ newest: true, limit: 1 }));
+    expect(newest.items).toMatchObject([{ event_id: last, state: 'uncertain', destination: 'rig' }]);
+    const [{ submitted_us = '', event_id = '', destination = '' } = {}] = newest.items;
+    expect(await uncertain({ newest: true, after: { submitted_us, event_id, destination } })).toEqual([told, first]);
+    expect((await uncertainGroupsRoute(rig.db)()).items).toMatchObject([{ destination: 'rig', count: 2 }]);
+    await raised(told, 61);
+    expect(await uncertain()).toEqual([first, last]);
   });
 
   it('counts a notification by its channel', async () => {

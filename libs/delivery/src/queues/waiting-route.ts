@@ -1,23 +1,27 @@
 import { z } from 'zod';
 import type { DeliveryState } from '#contracts';
 import type { Sql } from '#runtime';
+import type { DestinationItem } from '../destination/index.js';
 import { blockedDestinations, gateColumn, heldRows } from './blocked-rows.js';
 
+/** Asks for a page of open deliveries. */
 export const waitingRequest = z.strictObject({
   destination: z.string().min(1).max(512).optional(),
   /** Position of the last item of the page before. */
   after: z
     .strictObject({ submitted_us: z.string().regex(/^-?\d{1,18}$/), event_id: z.uuid(), destination: z.string().max(512) })
     .optional(),
+  /** The other way round: the shortest submitted first. */
+  newest: z.boolean().default(false),
   limit: z.int().min(1).max(200).default(50),
 });
 export type WaitingRequest = z.infer<typeof waitingRequest>;
 
-/** A delivery that is not sent because of its destination. Times are ISO 8601. */
+/** A delivery that is not sent because of its destination, or of which nobody knows whether it was written. Times are ISO 8601. */
 export interface WaitingItem {
   event_id: string;
   destination: string;
-  /** `held`, or `waiting`/`pending` for a destination that nothing is sent to. */
+  /** `held`, or `waiting`/`pending` for a destination that nothing is sent to; or `uncertain`. */
   state: DeliveryState;
   class?: string;
   code?: string;
@@ -41,7 +45,8 @@ export interface WaitingAnswer {
   items: WaitingItem[];
 }
 
-interface Row
+/** A delivery as {@link openPage} reads it. */
+export interface OpenRow
   extends Omit<WaitingItem, 'submitted_at' | 'deadline_at' | 'next_attempt_at' | 'event' | 'class' | 'code' | 'reason' | 'hold'> {
   gate: string;
   class: string | null;
@@ -52,37 +57,55 @@ interface Row
   event: Buffer;
 }
 
+interface Rows {
+  /** Of the statement. */
+  name: string;
+  /** Condition on `delivery`. */
+  rows: string;
+  /** Of the condition's parameters. */
+  values: unknown[];
+}
+
 /** The page is found by narrow columns; records are read for it alone. */
-const waitingSql = `
+function pageSql(rows: string, newest: boolean): string {
+  const [beyond, direction] = newest ? ['<', ' DESC'] : ['>', ''];
+  const order = (of = ''): string =>
+    ['submitted_at', 'event_id', 'destination COLLATE "C"'].map((column) => `${of}${column}${direction}`).join(', ');
+  return `
 WITH page AS (
   SELECT event_id, destination FROM delivery
-  WHERE ${heldRows('$1')} AND ($2::text IS NULL OR destination = $2)
-    AND ($3::bigint IS NULL OR (submitted_at, event_id, destination COLLATE "C") > (to_timestamp(0) + $3::bigint * interval '1 microsecond', $4::uuid, $5::text))
-  ORDER BY submitted_at, event_id, destination COLLATE "C" LIMIT $6)
+  WHERE ${rows} AND ($1::text IS NULL OR destination = $1)
+    AND ($2::bigint IS NULL OR (submitted_at, event_id, destination COLLATE "C") ${beyond} (to_timestamp(0) + $2::bigint * interval '1 microsecond', $3::uuid, $4::text))
+  ORDER BY ${order()} LIMIT $5)
 SELECT d.event_id, d.destination, ${gateColumn.replaceAll('destination', 'd.destination')} AS gate, d.state, d.class, d.code, d.lead_ref, d.test,
   d.submitted_at, (extract(epoch FROM d.submitted_at) * 1000000)::bigint::text AS submitted_us, d.deadline_at, d.next_attempt_at, d.event,
   (SELECT coalesce(max(o.attempts), 0)::int FROM operation o WHERE o.operation_key = ANY (d.operation_keys)) AS attempts
-FROM page JOIN delivery d USING (event_id, destination) ORDER BY d.submitted_at, d.event_id, d.destination COLLATE "C"`;
+FROM page JOIN delivery d USING (event_id, destination) ORDER BY ${order('d.')}`;
+}
+
+/** A page of the deliveries that a condition takes. Its parameters count from `$6`. */
+export async function openPage(
+  db: Sql,
+  { name, rows, values }: Rows,
+  { destination, after, newest, limit }: WaitingRequest,
+): Promise<OpenRow[]> {
+  const place = [after?.submitted_us ?? null, after?.event_id ?? null, after?.destination ?? null];
+  const statement = newest ? `${name}_newest` : name;
+  return db.sql<OpenRow>(statement, pageSql(rows, newest), [destination ?? null, ...place, limit, ...values]);
+}
 
 /** Handler of POST /internal/v1/deliveries:waiting: what is not sent because of its destination, the longest submitted first. */
 export function waitingRoute(db: Sql): (body: WaitingRequest) => Promise<WaitingAnswer> {
-  return async ({ destination = null, after, limit }) => {
+  return async (request) => {
     const blocked = await blockedDestinations(db);
-    const values = [
-      [...blocked.keys()],
-      destination,
-      after?.submitted_us ?? null,
-      after?.event_id ?? null,
-      after?.destination ?? null,
-      limit,
-    ];
-    const rows = await db.sql<Row>('delivery.waiting_page', waitingSql, values);
-    return { items: rows.map((row) => toItem(row, blocked)) };
+    const held = { name: 'delivery.waiting_page', rows: heldRows('$6'), values: [[...blocked.keys()]] };
+    const rows = await openPage(db, held, request);
+    return { items: rows.map((row) => toWaitingItem(row, blocked.get(row.gate))) };
   };
 }
 
-function toItem({ gate, ...row }: Row, blocked: Awaited<ReturnType<typeof blockedDestinations>>): WaitingItem {
-  const { reason, hold, open_until } = blocked.get(gate) ?? {};
+/** As it is told; with why nothing is sent, where that is so. */
+export function toWaitingItem({ gate: _, ...row }: OpenRow, { reason, hold, open_until }: Partial<DestinationItem> = {}): WaitingItem {
   return {
     ...row,
     class: row.class ?? undefined,
@@ -126,26 +149,31 @@ interface GroupRow extends Omit<WaitingGroup, 'class' | 'code' | 'first_at' | 'l
   deadline_at: Date;
 }
 
-const groupsSql = `
+const groupsSql = (rows: string): string => `
 SELECT ${gateColumn} AS destination, class, code, count(*)::int AS count, min(submitted_at) AS first_at, max(submitted_at) AS last_at,
   min(deadline_at) AS deadline_at, (count(*) FILTER (WHERE deadline_at < (SELECT clock_now())))::int AS overdue,
   (array_agg(event_id::text))[1:3] AS sample_event_ids
-FROM delivery WHERE ${heldRows('$1')} GROUP BY 1, 2, 3 ORDER BY count DESC LIMIT 500`;
+FROM delivery WHERE ${rows} GROUP BY 1, 2, 3 ORDER BY count DESC LIMIT 500`;
+
+/** The deliveries that a condition takes, by destination, class and code. Its parameters count from `$1`. */
+export async function openGroups(db: Sql, { name, rows, values }: Rows): Promise<WaitingGroup[]> {
+  const groups = await db.sql<GroupRow>(name, groupsSql(rows), values);
+  return groups.map((row) => ({
+    ...row,
+    class: row.class ?? undefined,
+    code: row.code ?? undefined,
+    first_at: row.first_at.toISOString(),
+    last_at: row.last_at.toISOString(),
+    deadline_at: row.deadline_at.toISOString(),
+  }));
+}
 
 /** Handler of POST /internal/v1/deliveries:waiting-groups: the same by destination, class and code, the largest groups first. */
 export function waitingGroupsRoute(db: Sql): () => Promise<WaitingGroupsAnswer> {
   return async () => {
     const blocked = await blockedDestinations(db);
-    const rows = await db.sql<GroupRow>('delivery.waiting_groups', groupsSql, [[...blocked.keys()]]);
-    const items = rows.map((row) => ({
-      ...row,
-      class: row.class ?? undefined,
-      code: row.code ?? undefined,
-      first_at: row.first_at.toISOString(),
-      last_at: row.last_at.toISOString(),
-      deadline_at: row.deadline_at.toISOString(),
-      reason: blocked.get(row.destination)?.reason,
-    }));
-    return { items };
+    const held = { name: 'delivery.waiting_groups', rows: heldRows('$1'), values: [[...blocked.keys()]] };
+    const groups = await openGroups(db, held);
+    return { items: groups.map((group) => ({ ...group, reason: blocked.get(group.destination)?.reason })) };
   };
 }

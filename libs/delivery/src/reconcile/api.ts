@@ -18,7 +18,7 @@ export const discrepancyClasses = [
  * - `missing`: absent in two looks a search lag apart; `deleted`: it was seen there, and is gone
  * - `content_conflict`: aspect `value`, `status`, `version` or `human_change`
  * - `late`: there, although we had given it up or not sent it; `orphan`: there under an id like ours that was never accepted
- * - `relationship`: aspect `delivered_without_reference`, `succeeded_without_attempt`, `assigned_without_owner` or `wrong_contact`
+ * - `relationship`: aspect `delivered_without_reference`, `succeeded_without_attempt`, `assigned_without_owner`, `wrong_contact` or `told_late`
  * - `dead_end`: aspect `without_letter` or `letter_without_state`
  */
 export type DiscrepancyClass = (typeof discrepancyClasses)[number];
@@ -32,6 +32,7 @@ export const discrepancyAspects = [
   'succeeded_without_attempt',
   'assigned_without_owner',
   'wrong_contact',
+  'told_late',
   'without_letter',
   'letter_without_state',
 ] as const;

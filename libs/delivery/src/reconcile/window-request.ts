@@ -20,6 +20,8 @@ export const windowRequest = z
     limit: z.int().min(1).max(windowLimit).default(windowLimit),
     /** These alone, whenever they were submitted. */
     event_ids: z.array(z.uuid()).min(1).max(windowLimit).optional(),
+    /** These alone, whenever they were submitted: of each of these persons the leads whose fields stand in their record at `destination`. */
+    person_keys: z.array(z.string().min(1).max(128)).min(1).max(windowLimit).optional(),
   })
   .refine((asked) => asked.destination !== undefined || asked.event_ids !== undefined, {
     params: { problem: 'names neither a destination nor events', fix: 'Name one of them' },
@@ -56,6 +58,8 @@ export interface WindowItem {
   finished_at?: string;
   generation: number;
   person_key?: string;
+  /** The person's record as we know it by now: another lead may have made it again. Absent where no operation brought one. */
+  contact_ref?: string;
   /** Base64. */
   event: string;
   operations: WindowOperation[];

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { operationKey } from '#contracts';
 import { createLogger } from '#runtime';
 import { insertDelivery, openSweepRig, type SweepRig } from '../../../../test/support/sweep-rig.js';
+import { rankOf } from '../contacts/rank.js';
 import { lateAfter } from './ddl.js';
 import { windowRequest } from './window-request.js';
 import { windowRoute } from './window-route.js';
@@ -117,6 +118,34 @@ describe('the deliveries of a window', () => {
     expect(unwritten?.contact_written_at).toBeUndefined();
     await rig.db.sql('rig.written', `UPDATE contact_state SET written_at = '2026-05-01T10:00:00.1239Z', owner_key = 'another'`, []);
     expect((await read()).items).toMatchObject([{ contact_written_at: '2026-05-01T10:00:00.123Z', contact_held: true }]);
+    await rig.db.sql('rig.forget', 'DELETE FROM contact_state', []);
+  });
+
+  it('are those of a person whose fields stand in their record, and say by what reference that goes now', async () => {
+    const [older, newer, overwritten] = [
+      await insertDelivery(rig.db, { state: 'delivered' }),
+      await insertDelivery(rig.db, { state: 'delivered' }),
+      await insertDelivery(rig.db, { state: 'delivered' }),
+    ];
+    const fields = {
+      name: rankOf({ submittedAt: new Date(1), eventId: older }),
+      phone: rankOf({ submittedAt: new Date(2), eventId: newer }),
+    };
+    const person = (name: string, destination: string, kept: object) =>
+      rig.db.sql(
+        'rig.person_of',
+        `INSERT INTO contact_state (person_key, destination, contact_ref, fields, updated_at) VALUES ($1, $2, 'C-2', $3, clock_now())`,
+        [name, destination, JSON.stringify(kept)],
+      );
+    await person('person', 'rig', fields);
+    await person('other', 'rig', {});
+    await person('third', 'elsewhere', { name: rankOf({ submittedAt: new Date(3), eventId: overwritten }) });
+    const { items, next } = await read({ person_keys: ['person', 'other', 'third', 'nobody'], limit: 1 });
+    expect(items.map(({ event_id, contact_ref }) => [event_id, contact_ref])).toEqual([
+      [older, 'C-2'],
+      [newer, 'C-2'],
+    ]);
+    expect(next).toBeUndefined();
     await rig.db.sql('rig.forget', 'DELETE FROM contact_state', []);
   });
 

@@ -35,6 +35,7 @@ interface WindowRow {
   contact_fields: Record<string, string> | null;
   contact_written_at: string | null;
   contact_held: boolean | null;
+  contact_ref: string | null;
   replay_item: string | null;
 }
 
@@ -58,7 +59,7 @@ const operations = `(
 
 const columns = `d.event_id, d.destination, d.lead_ref, d.test, d.state, d.submitted_at, d.updated_at, d.generation, d.record_key, d.event,
   (extract(epoch FROM d.submitted_at) * 1000000)::bigint::text AS submitted_us, d.replay_item, ${operations} AS operations,
-  c.fields AS contact_fields, ${iso('c.written_at')} AS contact_written_at, c.owner_key IS NOT NULL AS contact_held`;
+  c.fields AS contact_fields, ${iso('c.written_at')} AS contact_written_at, c.owner_key IS NOT NULL AS contact_held, c.contact_ref`;
 const joined = `LEFT JOIN contact_state c ON c.destination = d.destination AND c.person_key = convert_from(d.record_key, 'UTF8')`;
 
 /** The parameters of a page: destination, from, to, state, place, place's event, limit. */
@@ -89,6 +90,13 @@ SELECT ${columns} FROM delivery d ${joined}
 WHERE d.event_id = ANY ($1::uuid[]) AND ($2::text IS NULL OR d.destination = $2) AND ($3::text IS NULL OR d.state = $3)
 ORDER BY d.submitted_at, d.event_id, d.destination`;
 
+/** A person's row keeps for each field the submission that wrote it last, as its rank. */
+const personsSql = `
+SELECT ${columns} FROM delivery d ${joined}
+WHERE d.destination = $1 AND ($3::text IS NULL OR d.state = $3) AND d.event_id IN (
+  SELECT split_part(f.value, ':', 2)::uuid FROM contact_state p, jsonb_each_text(p.fields) AS f WHERE p.destination = $1 AND p.person_key = ANY ($2::text[]))
+ORDER BY d.submitted_at, d.event_id`;
+
 const cursor = z.tuple([z.string().regex(/^\d{1,18}$/), z.uuid()]);
 const beginning: z.infer<typeof cursor> = ['0', '00000000-0000-0000-0000-000000000000'];
 
@@ -96,21 +104,25 @@ type Asked = z.output<typeof windowRequest>;
 
 /**
  * Handler of POST /internal/v1/deliveries:window: the deliveries of a destination that were submitted in a window or whose state changed
- * last in it, or those of some events, with what a comparison needs. A page may hold fewer than `limit` although more follow: only `next` says so. A cursor that is none of ours begins anew.
+ * last in it, or those of some events or persons, with what a comparison needs. A page may hold fewer than `limit` although more follow: only `next` says so. A cursor that is none of ours begins anew.
  */
 export function windowRoute(options: WindowOptions): (body: Asked) => Promise<WindowAnswer> {
   return async (asked) => {
     const rows = await readRows(options.db, asked);
     const items = await Promise.all(rows.map((row) => toItem(options, row)));
     const wanted = items.filter((item) => item !== undefined).filter((item) => isAsked(asked, item));
-    const last = asked.event_ids === undefined && rows.length === asked.limit ? rows.at(-1) : undefined;
+    const last = asked.event_ids === undefined && asked.person_keys === undefined && rows.length === asked.limit ? rows.at(-1) : undefined;
     return { items: wanted, ...(last && { next: writeCursor(last) }) };
   };
 }
 
-function readRows(db: Sql, { destination, from, to, outcome, after, limit, event_ids: eventIds }: Asked): Promise<WindowRow[]> {
+function readRows(db: Sql, asked: Asked): Promise<WindowRow[]> {
+  const { destination, from, to, outcome, after, limit, event_ids: eventIds, person_keys: personKeys } = asked;
   if (eventIds !== undefined) {
     return db.sql('delivery.window_named', namedSql, [eventIds, destination ?? null, outcome ?? null]);
+  }
+  if (personKeys !== undefined) {
+    return db.sql('delivery.window_persons', personsSql, [destination, personKeys, outcome ?? null]);
   }
   const [us, eventId] = readCursor(after);
   return db.sql('delivery.window', windowSql, [destination, new Date(from), new Date(to), outcome ?? null, us, eventId, limit]);
@@ -159,6 +171,7 @@ async function toItem({ decode, logger }: WindowOptions, row: WindowRow): Promis
     newer_fields: newerFields(Object.keys(fields), fields, rank),
     contact_written_at: row.contact_written_at ?? undefined,
     contact_held: row.contact_held ?? false,
+    contact_ref: row.contact_ref ?? undefined,
     repair_item: row.replay_item ?? undefined,
   };
 }

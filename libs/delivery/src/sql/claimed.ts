@@ -1,7 +1,8 @@
 import type { OperationState } from '#contracts';
 import type { Database } from '#runtime';
+import { leaseExpired } from '../policy/expire-lease.js';
 import type { ComparedRecord } from '../replays/changed-since.js';
-import type { Work } from '../work.js';
+import type { OperationWork, Work } from '../work.js';
 
 /** What a claim reads of a delivery. */
 export interface ClaimedRow {
@@ -48,6 +49,9 @@ interface ReopenRow {
   code: string | null;
   compared: ComparedRecord | null;
 }
+
+/** No call of it can have been made. */
+const isNew = ({ attempts, failedWith }: OperationWork): boolean => attempts === 0 && failedWith !== leaseExpired;
 
 /** Fills in what the claim found: lease, clock, deadline, trace. `startedAt`: `performance.now()` before the statement. */
 export function applyClaim(work: Work<unknown>, row: ClaimedRow, { startedAt, leaseMs }: { startedAt: number; leaseMs: number }): void {
@@ -96,6 +100,6 @@ export async function reopen<E>(db: Database, again: readonly Taken<E>[]): Promi
       failedWith: operation.code ?? undefined,
     }));
     work.incomplete = kept.length === 0 || kept.length < (row.operation_keys ?? []).length;
-    work.first = row.last_traceparent === null && work.operations.every((operation) => operation.attempts === 0);
+    work.first = row.last_traceparent === null && work.operations.every(isNew);
   }
 }

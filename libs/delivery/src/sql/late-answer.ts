@@ -19,6 +19,9 @@ interface DeliveryRow {
   record_key: Buffer | null;
   event: Buffer;
   deadline_ms: number;
+  generation: number;
+  /** Later than anything that was announced of it. */
+  now_ms: number;
   traceparent: string | null;
   tracestate: string | null;
 }
@@ -56,8 +59,9 @@ const differs = (row: OperationRow, ref: string | undefined): boolean =>
 async function lockDelivery(tx: Tx, record: DeliveryRecord): Promise<DeliveryRow | undefined> {
   const [row] = await tx.sql<DeliveryRow>(
     'late.delivery',
-    `SELECT state, attempt_id, operation_keys, record_key, event, traceparent, tracestate,
-       (extract(epoch FROM deadline_at) * 1000)::float8 AS deadline_ms
+    `SELECT state, attempt_id, operation_keys, record_key, event, generation, traceparent, tracestate,
+       (extract(epoch FROM deadline_at) * 1000)::float8 AS deadline_ms,
+       ceil(extract(epoch FROM greatest(clock_now(), updated_at + interval '1 millisecond')) * 1000)::float8 AS now_ms
      FROM delivery WHERE event_id = $1 AND destination = $2 FOR UPDATE`,
     [record.eventId, record.destination],
   );
@@ -88,7 +92,10 @@ interface Settled {
   wakeTopic: string;
 }
 
-/** Only the record that found all done brought the announcement; otherwise the next claim goes on, or finds nothing left and announces. */
+/**
+ * Only the record that found all done brought the announcement; otherwise the next claim goes on, or finds nothing left and announces. It is
+ * dated now: whoever reads the results takes the latest for true, and since the call began another may have been announced, such as `dead`.
+ */
 async function conclude(tx: Tx, { record, delivery, operations, wakeTopic }: Settled): Promise<void> {
   const worst = deliveryState(operations.map((row) => row.state));
   const announced = worst === 'delivered' && record.state === 'delivered';
@@ -102,7 +109,8 @@ async function conclude(tx: Tx, { record, delivery, operations, wakeTopic }: Set
      WHERE event_id = $1 AND destination = $2`,
     [record.eventId, record.destination, state, open],
   );
-  if (announced) await insertOutbox(tx, record.outbox);
+  const as = { resolvedAt: new Date(delivery.now_ms), generation: delivery.generation };
+  if (announced) await insertOutbox(tx, record.announcedAt?.(as) ?? record.outbox);
   else if (open) await insertOutbox(tx, [wakeOf(record, delivery, wakeTopic)]);
 }
 

@@ -50,6 +50,8 @@ export interface DeliveryRecord {
   traceparent?: string;
   operations: OperationRecord[];
   outbox: OutboxRow[];
+  /** Rows that announce its end as of another moment, in place of `outbox`. Absent: it has none. */
+  announcedAt?(as: { resolvedAt: Date; generation: number }): OutboxRow[];
 }
 
 interface Of<T> {

@@ -9,6 +9,7 @@ export interface StoredRow {
   class: FailureClass | null;
   code: string | null;
   generation: number;
+  claims: number;
   lead_ref: string;
   submitted_at: Date;
   deadline_at: Date;
@@ -26,7 +27,7 @@ export interface StoredRow {
 }
 
 /** Columns of `delivery d` and `clock` that a {@link StoredRow} is. */
-export const storedColumns = `d.event_id, d.destination, d.state, d.class, d.code, d.generation, d.lead_ref, d.submitted_at, d.deadline_at,
+export const storedColumns = `d.event_id, d.destination, d.state, d.class, d.code, d.generation, d.claims, d.lead_ref, d.submitted_at, d.deadline_at,
   d.claimed_at, d.updated_at, d.raised_at, d.test, d.record_key, d.event, d.traceparent, d.tracestate, d.attempt_id, d.operation_keys, now`;
 
 export const clock = 'WITH clock AS MATERIALIZED (SELECT clock_now() AS now)';
@@ -41,16 +42,17 @@ interface OperationRow {
   absences: number;
   looked_up_ms: number | null;
   sending_ms: number | null;
+  marked: boolean | null;
   class: FailureClass | null;
   code: string | null;
 }
 
 /**
  * A mark is made a little before its call, by an estimate at worst, and the attempt is dated back from when its answer was written, so never
- * too early: the later of the two is when the call began.
+ * too early: the later of the two is when the call began. `marked`: a mark alone is younger than the row's last change.
  */
 const operationsSql = `
-SELECT operation_key, kind, state, destination_ref, attempts, attempts_before, absences, class, code,
+SELECT operation_key, kind, state, destination_ref, attempts, attempts_before, absences, class, code, sending_at > updated_at AS marked,
   (extract(epoch FROM looked_up_at) * 1000)::float8 AS looked_up_ms, CASE WHEN sending_at IS NOT NULL THEN (
     SELECT (extract(epoch FROM greatest(sending_at, max(a.started_at))) * 1000)::float8 FROM attempt a
     WHERE a.operation_key = o.operation_key AND a.outcome IN ('uncertain', 'transient', 'lease_expired')
@@ -79,6 +81,7 @@ export function storedHead(row: StoredRow): StoredDelivery {
     class: row.class ?? undefined,
     code: row.code ?? undefined,
     generation: row.generation,
+    claims: row.claims,
     leadRef: row.lead_ref,
     submittedAt: row.submitted_at,
     deadlineAt: row.deadline_at,
@@ -106,6 +109,7 @@ const toOperation = (row: OperationRow): StoredOperation => ({
   absences: row.absences,
   lookedUpAtMs: row.looked_up_ms ?? undefined,
   sendingAtMs: row.sending_ms ?? undefined,
+  marked: row.marked ?? false,
   class: row.class ?? undefined,
   code: row.code ?? undefined,
 });

@@ -175,17 +175,35 @@ export interface StateCount {
   destination: string;
   state: DeliveryState;
   count: number;
+  /** Seconds since the oldest of them was submitted, by the clock of its source; null where nothing of them ages. */
+  oldest_s: number | null;
 }
+
+/** A test lead keeps nobody waiting, and a lead that is tried again on approval has a deadline of its own. */
+const ages = 'NOT test AND replay_item IS NULL';
+
+/**
+ * What is dead or expired, hundreds of thousands at worst, is counted in its index alone, and so is what is held: the oldest of it is the first
+ * of the backlog's index.
+ */
+export const countUnfinishedSql = `
+SELECT destination, state, count, extract(epoch FROM clock_now() - oldest)::float8 AS oldest_s FROM (
+  SELECT destination, state, count(*)::int AS count, min(submitted_at) FILTER (WHERE state <> 'in_flight' AND ${ages}) AS oldest
+  FROM delivery WHERE state IN ('in_flight', 'pending', 'waiting') GROUP BY destination, state
+  UNION ALL
+  SELECT destination, state, count(*)::int, min(submitted_at) FILTER (WHERE ${ages})
+  FROM delivery WHERE state = 'uncertain' GROUP BY destination, state
+  UNION ALL
+  SELECT destination, state, count, CASE WHEN state = 'held' THEN (
+    SELECT submitted_at FROM delivery d
+    WHERE d.state IN ('pending', 'waiting', 'held') AND d.state = 'held' AND d.destination = ended.destination AND ${ages}
+    ORDER BY submitted_at LIMIT 1) END
+  FROM (
+    SELECT destination, state, count(*)::int AS count FROM delivery
+    WHERE state IN ('uncertain', 'held', 'dead', 'expired') AND state <> 'uncertain' GROUP BY destination, state) ended
+) counted`;
 
 /** Unfinished deliveries by destination and state. */
 export function countUnfinished(tx: Tx): Promise<StateCount[]> {
-  return tx.sql<StateCount>(
-    'sweep.count',
-    `SELECT destination, state, count(*)::int AS count FROM delivery
-     WHERE state IN ('in_flight', 'pending', 'waiting') GROUP BY destination, state
-     UNION ALL
-     SELECT destination, state, count(*)::int FROM delivery
-     WHERE state IN ('uncertain', 'held', 'dead', 'expired') GROUP BY destination, state`,
-    [],
-  );
+  return tx.sql<StateCount>('sweep.count', countUnfinishedSql, []);
 }

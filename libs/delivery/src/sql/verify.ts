@@ -8,12 +8,14 @@ interface Lease {
   leaseMs: number;
 }
 
-const leaseSql = (which: string): string => `
-${clock}, due AS MATERIALIZED (
-  SELECT event_id, destination FROM delivery, clock
+/** Due rows, longest due first. */
+const dueSql = (which: string, limit: string): string => `
+  SELECT event_id, delivery.destination FROM delivery, clock
   WHERE state = 'uncertain' AND coalesce(lease_until, next_attempt_at, '-infinity') <= now AND ${which}
-  ORDER BY coalesce(lease_until, next_attempt_at, '-infinity') LIMIT $1 FOR UPDATE OF delivery SKIP LOCKED
-)
+  ORDER BY coalesce(lease_until, next_attempt_at, '-infinity') LIMIT ${limit} FOR UPDATE OF delivery SKIP LOCKED`;
+
+const leaseSql = (due: string): string => `
+${clock}, due AS MATERIALIZED (${due})
 UPDATE delivery d SET attempt_id = gen_random_uuid(), lease_until = now + $2::float8 * interval '1 millisecond'
 FROM due, clock
 WHERE d.event_id = due.event_id AND d.destination = due.destination
@@ -25,8 +27,19 @@ RETURNING ${storedColumns}`;
  */
 export function leaseUncertain(db: Database, { skip, limit, leaseMs }: Lease & { skip: readonly string[] }): Promise<StoredDelivery[]> {
   return db.transaction(async (tx) => {
-    const sql = leaseSql('destination <> ALL ($3::text[])');
+    const sql = leaseSql(dueSql('destination <> ALL ($3::text[])', '$1'));
     return withOperations(tx, await tx.sql<StoredRow>('verify.lease', sql, [limit, leaseMs, skip]));
+  });
+}
+
+/** The same of some destinations, of each as many as it has room for. */
+export function leaseByRoom(db: Database, rooms: ReadonlyMap<string, number>, leaseMs: number): Promise<StoredDelivery[]> {
+  if (rooms.size === 0) return Promise.resolve([]);
+  return db.transaction(async (tx) => {
+    const ofOne = dueSql('delivery.destination = lane.destination', 'lane.room');
+    const sql = leaseSql(`
+  SELECT found.* FROM unnest($1::text[], $3::int4[]) AS lane(destination, room) CROSS JOIN LATERAL (${ofOne}) AS found`);
+    return withOperations(tx, await tx.sql<StoredRow>('verify.lease_by_room', sql, [[...rooms.keys()], leaseMs, [...rooms.values()]]));
   });
 }
 
@@ -36,7 +49,8 @@ export function leaseUnraised(
   { destination, horizonMs, limit, leaseMs }: Lease & { destination: string; horizonMs: number },
 ): Promise<StoredDelivery[]> {
   return db.transaction(async (tx) => {
-    const sql = leaseSql(`destination = $3 AND raised_at IS NULL AND updated_at <= now - $4::float8 * interval '1 millisecond'`);
+    const unraised = `destination = $3 AND raised_at IS NULL AND updated_at <= now - $4::float8 * interval '1 millisecond'`;
+    const sql = leaseSql(dueSql(unraised, '$1'));
     return withOperations(tx, await tx.sql<StoredRow>('verify.lease_unraised', sql, [limit, leaseMs, destination, horizonMs]));
   });
 }

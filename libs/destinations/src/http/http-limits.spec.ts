@@ -6,7 +6,7 @@ import { readAnswer } from '../webhook/answer.js';
 import type { CallLimits } from './call-timer.js';
 import { type HttpCall, HttpCaller, type HttpResult } from './http-caller.js';
 
-/** Far apart, so that which of them ended a call shows in how long it took, on a busy machine too. */
+/** Far apart: which of them ended a call shows in its code, on a busy machine too. */
 const connectTimeoutMs = 300;
 const totalMs = 4_000;
 
@@ -67,22 +67,19 @@ describe('the limits of a call', () => {
     expect(result).toEqual({ kind: 'not_sent', code: typeof code === 'string' ? code : expect.stringMatching(code) });
   });
 
-  it('end a connect that is never answered long before the whole call’s, with nothing sent', async () => {
-    const { result, tookMs } = await timed(`http://127.0.0.1:${await blackhole()}`);
+  it('end a connect that is never answered before the whole call’s, with nothing sent', async () => {
+    const { result } = await timed(`http://127.0.0.1:${await blackhole()}`);
     expect(result).toEqual({ kind: 'not_sent', code: 'connect_timeout' });
-    expect(tookMs).toBeLessThan(totalMs);
   });
 
   it('end a connect at the whole call’s where that is shorter', async () => {
-    const { result, tookMs } = await timed(`http://127.0.0.1:${await blackhole()}`, { timeoutMs: 50 });
+    const { result } = await timed(`http://127.0.0.1:${await blackhole()}`, { timeoutMs: 50 });
     expect(result).toEqual({ kind: 'not_sent', code: 'timeout' });
-    expect(tookMs).toBeLessThan(totalMs);
   });
 
   it('end a TLS handshake that never ends as a connect, with nothing sent', async () => {
-    const { result, tookMs } = await timed(`https://127.0.0.1:${await tcp(() => undefined)}`);
+    const { result } = await timed(`https://127.0.0.1:${await tcp(() => undefined)}`);
     expect(result).toEqual({ kind: 'not_sent', code: 'connect_timeout' });
-    expect(tookMs).toBeLessThan(totalMs);
   });
 
   it.each([
@@ -141,16 +138,12 @@ describe('the limits of a call', () => {
         {},
         'read_timeout',
       ],
-    ])(
-      'end a call that stalls at its %s long before the whole call’s: nobody knows what it did',
-      async (_name, limits, serve, call, code) => {
-        const { result, tookMs } = await limited(await serve(), limits, call);
-        expect(result).toEqual({ kind: 'no_answer', code });
-        expect(outcome(result)).toEqual({ kind: 'uncertain', code });
-        expect(tookMs).toBeGreaterThan(partMs - 2);
-        expect(tookMs).toBeLessThan(totalMs);
-      },
-    );
+    ])('end a call that stalls at its %s before the whole call’s: nobody knows what it did', async (_name, limits, serve, call, code) => {
+      const { result, tookMs } = await limited(await serve(), limits, call);
+      expect(result).toEqual({ kind: 'no_answer', code });
+      expect(outcome(result)).toEqual({ kind: 'uncertain', code });
+      expect(tookMs).toBeGreaterThan(partMs - 2);
+    });
 
     it('end a call that never connects as one that was not executed', async () => {
       const { result } = await limited(await blackhole(), { writeMs: 10, firstByteMs: 10, readMs: 10 });

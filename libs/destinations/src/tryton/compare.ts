@@ -1,4 +1,5 @@
 import type { ExpectedLead, ExpectedRecord, FoundRecord } from '../connector.js';
+import type { Followed } from './follow-merges.js';
 import { comparable, opportunityFields, partyFields } from './mapping.js';
 import { firstOf, type Mechanism, type Opportunity, type Party } from './records.js';
 
@@ -31,6 +32,13 @@ export function foundContact(party: Party, reader: Reader): FoundRecord {
     links: {},
     fields: { ...comparable({ name: party.name, email: email?.value, phone: phone?.value }) },
   };
+}
+
+/** A party that was asked for, as the one that stands for it now: under its own code, which a merge leaves to it. */
+export function followedContact({ asked, party, merged }: Followed, reader: Reader): FoundRecord {
+  const { key: _, ...record } = foundContact(party, reader);
+  const { key } = foundContact(asked, reader);
+  return { ...record, ...(key !== undefined && { key }), ...(merged.length > 0 && { mergedRefs: merged.map(String) }) };
 }
 
 const writtenAt = ({ changedAt, createdAt }: { changedAt?: string; createdAt?: string }): string => changedAt ?? createdAt ?? '';

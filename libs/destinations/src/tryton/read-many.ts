@@ -1,6 +1,7 @@
 import type { ChangedQuery, FoundRecord, ReadAnswer, ReadQuery } from '../connector.js';
 import { failureOf } from './answer.js';
-import { foundContact, foundLead } from './compare.js';
+import { followedContact, foundContact, foundLead } from './compare.js';
+import { followMerges } from './follow-merges.js';
 import { type CallLimits, readOpportunities, readParties } from './read-records.js';
 import { datetime } from './records.js';
 import type { TrytonRpc } from './rpc.js';
@@ -10,14 +11,14 @@ export const mostKeys = 200;
 
 const keyFields: Readonly<Record<string, string>> = { contact: 'code', lead: 'reference' };
 
-/** Records by key or by id, in one search. */
+/** Records by key or by id, in one search, and one more for each step of merges that leads on from them. */
 export function readByKeys(rpc: TrytonRpc, { kind, keys, refs, trace, timeoutMs }: ReadQuery): Promise<ReadAnswer> {
   const keyField = keyFields[kind];
   if (keyField === undefined) return Promise.resolve(refused('unknown_kind'));
   if ((keys?.length ?? 0) + (refs?.length ?? 0) > mostKeys) return Promise.resolve(refused('too_many_keys'));
   const ids = (refs ?? []).map(Number).filter(Number.isSafeInteger);
   const clauses = [...(keys === undefined ? [] : [[keyField, 'in', keys]]), ...(refs === undefined ? [] : [['id', 'in', ids]])];
-  return find(rpc, { kind, clauses: clauses.length > 1 ? [['OR', ...clauses]] : clauses, trace, timeoutMs });
+  return find(rpc, { kind, clauses: clauses.length > 1 ? [['OR', ...clauses]] : clauses, follow: true, trace, timeoutMs });
 }
 
 const refused = (code: string): ReadAnswer => ({ ok: false, class: 'permanent', code });
@@ -46,15 +47,20 @@ interface Find extends CallLimits {
   kind: string;
   clauses: readonly unknown[];
   limit?: number;
+  /** A party that was merged is read as the one that stands for it. */
+  follow?: boolean;
 }
 
-async function find(rpc: TrytonRpc, { kind, clauses, ...limits }: Find): Promise<ReadAnswer> {
+async function find(rpc: TrytonRpc, { kind, clauses, follow, ...limits }: Find): Promise<ReadAnswer> {
   const session = await rpc.session({ timeoutMs: limits.timeoutMs });
   if (!session.ok) return readFailure(session.failure);
   const { userId } = session.session;
   if (kind === 'contact') {
     const read = await readParties(rpc, clauses, limits);
-    return read.ok ? found(read.records.map((party) => foundContact(party, { userId }))) : readFailure(failureOf(read.result));
+    if (!read.ok) return readFailure(failureOf(read.result));
+    if (!follow) return found(read.records.map((party) => foundContact(party, { userId })));
+    const followed = await followMerges(rpc, read.records, { trace: limits.trace, timeoutMs: limits.timeoutMs });
+    return followed.ok ? found(followed.records.map((one) => followedContact(one, { userId }))) : readFailure(failureOf(followed.result));
   }
   const read = await readOpportunities(rpc, clauses, limits);
   return read.ok ? found(read.records.map((one) => foundLead(one, { userId }))) : readFailure(failureOf(read.result));

@@ -2,6 +2,7 @@ import { type ComparedRecord, changedByPerson, changedSince, type Outcome } from
 import type { TraceContext } from '#runtime';
 import { failureOf, type RpcResult } from './answer.js';
 import { foundContact } from './compare.js';
+import { longestMerge } from './follow-merges.js';
 import { comparable, type PartyFields } from './mapping.js';
 import { readParties } from './read-records.js';
 import { firstOf, type Mechanism, type Party } from './records.js';
@@ -23,8 +24,6 @@ export interface PartyWrite {
 
 /** A record that several people change at once is read and written again so often. */
 const mostTries = 4;
-/** Parties that were merged one after the other. */
-const longestMerge = 8;
 
 /**
  * Writes a person's party: the one under its id, else a new one, else the one that has the code already. Repeated, it changes nothing more.

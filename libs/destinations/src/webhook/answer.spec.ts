@@ -101,13 +101,24 @@ const answers: [source: string, status: number, body: unknown, expected: object]
   ['HubSpot 429 by policy', 429, { policyName: 'TEN_SECONDLY_ROLLING' }, { kind: 'throttled', code: 'http_429' }],
   ['HubSpot 409 on create', 409, { status: 'error', category: 'CONFLICT' }, { kind: 'permanent', class: 'conflict', code: 'CONFLICT' }],
   ['HubSpot 409, newer shape', 409, { category: 'OBJECT_ALREADY_EXISTS', id: 51 }, { kind: 'duplicate', ref: '51' }],
+  [
+    'the same with an id that a double would round',
+    409,
+    '{"category":"OBJECT_ALREADY_EXISTS","id":9007199254740993}',
+    { ref: '9007199254740993' },
+  ],
   ['HubSpot 477 migration', 477, {}, { kind: 'transient', provablyNotExecuted: true }],
   ['HubSpot 400 validation', 400, { category: 'VALIDATION_ERROR' }, { kind: 'permanent', class: 'permanent', code: 'VALIDATION_ERROR' }],
   ['Salesforce quota', 403, [{ errorCode: 'REQUEST_LIMIT_EXCEEDED' }], { kind: 'throttled', code: 'REQUEST_LIMIT_EXCEEDED' }],
   ['Salesforce other 403', 403, [{ errorCode: 'INSUFFICIENT_ACCESS' }], { kind: 'auth', code: 'INSUFFICIENT_ACCESS' }],
   ['Salesforce session', 401, [{ errorCode: 'INVALID_SESSION_ID' }], { kind: 'auth', code: 'INVALID_SESSION_ID' }],
   ['Salesforce lock', 400, [{ errorCode: 'UNABLE_TO_LOCK_ROW' }], { kind: 'transient', provablyNotExecuted: true }],
-  ['Salesforce duplicate, id in prose only', 400, [{ errorCode: 'DUPLICATE_VALUE' }], { kind: 'uncertain', code: 'DUPLICATE_VALUE' }],
+  [
+    'Salesforce duplicate, id in prose only',
+    400,
+    [{ errorCode: 'DUPLICATE_VALUE' }],
+    { kind: 'uncertain', code: 'DUPLICATE_VALUE', answered: true },
+  ],
   ['Salesforce converted lead', 400, [{ errorCode: 'CANNOT_UPDATE_CONVERTED_LEAD' }], { kind: 'succeeded' }],
   ['Salesforce several records', 300, ['/a', '/b'], { kind: 'permanent', code: 'http_300' }],
   ['Bitrix24 rate limit on 503', 503, { error: 'QUERY_LIMIT_EXCEEDED' }, { kind: 'throttled', code: 'QUERY_LIMIT_EXCEEDED' }],
@@ -154,6 +165,16 @@ describe('an answer of a webhook', () => {
   it.each<[string, HttpResult, object]>([
     ['201 with an id', answered(201, { id: 'c-1' }), { kind: 'succeeded', ref: 'c-1' }],
     ['200 with a number for id', answered(200, { id: 42 }), { kind: 'succeeded', ref: '42' }],
+    [
+      '200 with a number that a double would round',
+      answered(200, '{"id":9007199254740993}'),
+      { kind: 'succeeded', ref: '9007199254740993' },
+    ],
+    [
+      '200 with such a number under data',
+      answered(200, '{"data":{"id":9007199254740993}}'),
+      { kind: 'succeeded', ref: '9007199254740993' },
+    ],
     ['200 with the id under data', answered(200, { success: true, data: { id: 'x' } }), { kind: 'succeeded', ref: 'x' }],
     ['200 without JSON', answered(200, 'OK'), { kind: 'succeeded', ref: undefined }],
     ['200 longer than is read', { kind: 'answered', status: 200, headers: {} }, { kind: 'succeeded', ref: undefined }],
@@ -171,6 +192,40 @@ describe('an answer of a webhook', () => {
 
   it('keeps status and request id of the provider', () => {
     expect(readAnswer(answered(500, '', { 'x-request-id': 'r-9' }), context)).toMatchObject({ status: 500, providerRequestId: 'r-9' });
+  });
+});
+
+describe('a page in place of a record', () => {
+  const page = '<!DOCTYPE html><html><body>Please wait</body></html>';
+  const asHtml = { 'content-type': 'text/html; charset=utf-8' };
+
+  it.each<[string, HttpResult]>([
+    ['by its beginning', answered(200, page)],
+    ['by its beginning, whatever it is called', answered(201, ` \n<HTML lang="en">`, { 'content-type': 'application/json' })],
+    ['by what it is called', answered(200, '<!-- cached --><p>Blocked</p>', asHtml)],
+    ['by what it is called, longer than is read', { kind: 'answered', status: 200, headers: asHtml }],
+  ])('is known %s, and does not count as done where the operation can be looked up', (_how, result) => {
+    expect(readAnswer(result, context)).toMatchObject({ kind: 'uncertain', code: 'html_answer' });
+    expect(readAnswer(result, { ...context, canLookUp: false })).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it('is an answer like any other where the destination’s own table says so', () => {
+    const errors: ErrorRule[] = [{ status: 200, code: 'not_json', outcome: 'succeeded' }];
+    expect(readAnswer(answered(200, page), { ...context, errors })).toMatchObject({ kind: 'succeeded' });
+  });
+
+  it.each<[string, string, object]>([
+    ['JSON', '{"id":"7","note":"<b>"}', { ref: '7' }],
+    ['a list', '[{"id":"7"}]', { ref: '7' }],
+    ['a word', 'OK', {}],
+    ['nothing', '', {}],
+  ])('is not %s that a server calls HTML', (_what, body, more) => {
+    expect(readAnswer(answered(200, body, asHtml), context)).toMatchObject({ kind: 'succeeded', ...more });
+  });
+
+  it('of a failing server means what its status means', () => {
+    expect(readAnswer(answered(502, page, asHtml), context)).toMatchObject({ kind: 'uncertain', code: 'http_502' });
+    expect(readAnswer(answered(404, page, asHtml), context)).toMatchObject({ kind: 'permanent', code: 'http_404' });
   });
 });
 

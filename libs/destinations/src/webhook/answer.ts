@@ -15,15 +15,19 @@ export interface AnswerContext {
   canLookUp: boolean;
 }
 
+type Answered = Extract<HttpResult, { kind: 'answered' }>;
+
 /** What an answer means by a rule or by its status: the outcome, and the class of a permanent one. */
 interface Meaning {
   outcome: ErrorOutcome;
   class?: FailureClass;
+  /** In place of a word of the destination's own. */
+  word?: string;
 }
 
 /**
  * What one call to a generic webhook came to. Never throws; every answer has exactly one meaning: the destination's own table by (status,
- * code, operation) goes first, then a body that says that it failed, then the status.
+ * code, operation) goes first, then a body that says that it failed or was not written by the destination, then the status.
  */
 export function readAnswer(result: HttpResult, context: AnswerContext): Outcome {
   if (result.kind === 'not_sent') return { kind: 'transient', code: result.code, provablyNotExecuted: true };
@@ -31,7 +35,7 @@ export function readAnswer(result: HttpResult, context: AnswerContext): Outcome 
   const { status, headers } = result;
   const body = readProviderBody(result.body);
   const common = { status, providerRequestId: single(headers['x-request-id'] ?? headers['request-id']) };
-  const meaning = byRule(status, body, context) ?? byBody(status, body) ?? byStatus(status);
+  const meaning = byRule(status, body, context) ?? byBody(status, body) ?? byPage(result, context) ?? byStatus(status);
   const afterMs = retryAfterMs(single(headers['retry-after']), context.nowMs);
   return { ...common, ...toOutcome(meaning, { status, body, afterMs, canLookUp: context.canLookUp }) };
 }
@@ -40,11 +44,12 @@ function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.at(-1) : value;
 }
 
-function byRule(status: number, { words }: ProviderBody, { errors, operation }: AnswerContext): Meaning | undefined {
+/** The words are read only where a rule asks for one: most answers are good and no rule names their status. */
+function byRule(status: number, body: ProviderBody, { errors, operation }: AnswerContext): Meaning | undefined {
   return errors.find(
     (rule) =>
       rule.status === status &&
-      (rule.code === undefined || words.includes(rule.code)) &&
+      (rule.code === undefined || body.words.includes(rule.code)) &&
       (rule.operation === undefined || rule.operation === operation),
   );
 }
@@ -53,6 +58,22 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 function byBody(status: number, { failed }: ProviderBody): Meaning | undefined {
   return isSuccess(status) && failed ? { outcome: 'permanent' } : undefined;
+}
+
+/** A page says nothing of a record: a proxy or a firewall may have answered and passed nothing on. Where nobody can be asked, its status counts. */
+function byPage({ status, headers, body }: Answered, { canLookUp }: AnswerContext): Meaning | undefined {
+  if (!canLookUp || !isSuccess(status) || !isHtml(body, single(headers['content-type']))) return undefined;
+  return { outcome: 'uncertain', word: 'html_answer' };
+}
+
+const beginsAsHtml = /^\s*<(?:!doctype\s+html|html|head|body)\b/i;
+const beginsAsJson = /^\s*[[{"]/;
+
+/** By its beginning, or by what it calls itself: also JSON, a plain word and nothing at all are called HTML by servers that are not told. */
+function isHtml(body: string | undefined, contentType = ''): boolean {
+  const calledHtml = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
+  if (body === undefined) return calledHtml;
+  return beginsAsHtml.test(body) || (calledHtml && body.includes('<') && !beginsAsJson.test(body));
 }
 
 /**
@@ -85,13 +106,13 @@ interface Said {
 
 function toOutcome(meaning: Meaning, { status, body, afterMs, canLookUp }: Said): Outcome {
   if (meaning.outcome === 'succeeded') return { kind: 'succeeded', ref: body.ref };
-  const ownWord = body.words.find((word) => word !== notJson);
+  const ownWord = meaning.word ?? body.words.find((word) => word !== notJson);
   const code = ownWord ?? (isSuccess(status) ? 'error_body' : `http_${status}`);
   switch (meaning.outcome) {
     case 'duplicate':
       if (body.ref !== undefined) return { kind: 'duplicate', ref: body.ref };
       // It holds the record and does not say which: a lookup tells, or a person.
-      return canLookUp ? { kind: 'uncertain', code } : { kind: 'permanent', class: 'conflict', code };
+      return canLookUp ? { kind: 'uncertain', code, answered: true } : { kind: 'permanent', class: 'conflict', code };
     case 'transient':
       return { kind: 'transient', code, provablyNotExecuted: true, afterMs };
     case 'permanent':

@@ -20,6 +20,7 @@ describe('a lookup', () => {
     ['404', answered(404, ''), { kind: 'absent' }],
     ['one record', answered(200, '[{"id":"l-1"}]'), { kind: 'found', ref: 'l-1' }],
     ['one record in a list', answered(200, '{"data":[{"id":7}]}'), { kind: 'found', ref: '7' }],
+    ['an id that a double would round', answered(200, '[{"id":9007199254740993}]'), { kind: 'found', ref: '9007199254740993' }],
     ['two records', answered(200, '[{"id":"a"},{"id":"b"}]'), { kind: 'several', refs: ['a', 'b'] }],
     ['a record without id', answered(200, '[{}]'), { kind: 'unknown', code: 'answer_without_id' }],
     ['no JSON', answered(200, '<html>'), { kind: 'unknown', code: 'unreadable_answer' }],

@@ -1,4 +1,5 @@
 import type { LookupResult } from '#delivery';
+import { ConfigError, parseJsonWithDigits } from '#runtime';
 import type { LookupQuery } from '../connector.js';
 import type { HttpResult } from '../http/http-caller.js';
 import { retryAfterMs } from '../http/retry-after.js';
@@ -8,6 +9,18 @@ const placeholders: Readonly<Record<string, (query: LookupQuery) => string>> = {
   external_id: (query) => query.eventId,
   event_id: (query) => query.eventId,
 };
+
+/** @throws ConfigError naming every unknown placeholder of a destination's lookup templates */
+export function checkLookups(name: string, lookup: Record<string, string>): void {
+  const problems = Object.entries(lookup).flatMap(([kind, template]) =>
+    unknownPlaceholders(template).map((placeholder) => ({
+      path: `destinations.${name}.lookup.${kind}`,
+      problem: `has the unknown placeholder {${placeholder}}`,
+      fix: 'Use {person_key}, {external_id} or {event_id}',
+    })),
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
+}
 
 /** Names in `{braces}` of a lookup template that are not known. */
 export function unknownPlaceholders(template: string): string[] {
@@ -51,10 +64,13 @@ export function readLookup(result: HttpResult, nowMs: number): LookupResult {
   return refs.length === 1 ? { kind: 'found', ref: String(first) } : { kind: 'several', refs: refs.map(String) };
 }
 
-/** The records of an answer, an array or an object with one under `data`, `items` or `results`, and the whole answer. */
+/**
+ * The records of an answer, an array or an object with one under `data`, `items` or `results`, and the whole answer. A number that a double
+ * would round is its text.
+ */
 export function listIn(body: string | undefined): { list: unknown[]; whole: unknown } | undefined {
   try {
-    const whole = JSON.parse(body ?? '') as Record<string, unknown> | null;
+    const whole = parseJsonWithDigits(body ?? '') as Record<string, unknown> | null;
     const list: unknown = Array.isArray(whole) ? whole : (whole?.data ?? whole?.items ?? whole?.results);
     return Array.isArray(list) ? { list, whole } : undefined;
   } catch {

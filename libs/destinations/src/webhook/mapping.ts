@@ -1,6 +1,9 @@
 import type { ExpectedRecord, OperationCall } from '../connector.js';
 
-/** Counted up when a body changes for the same lead; pinned to an operation by its first call. */
+/**
+ * Counted up when a body changes for the same lead and its earlier form is not made any more; pinned to an operation by its first call. What an
+ * older one pinned is not sent again by itself.
+ */
 export const mappingVersion = 1;
 
 /** What a body is made of. */
@@ -16,6 +19,15 @@ export type WebhookBody = Readonly<Record<string, unknown>>;
 export function webhookBody(lead: Lead, operations: readonly string[]): WebhookBody {
   const body = lead.kind === 'contact' ? contactBody(lead) : leadBody(lead, operations);
   return fieldsWhere(body, (_name, value) => value !== undefined);
+}
+
+/**
+ * The body as it was made before a person's empty fields were left out where they come with the lead. An operation whose first call sent it
+ * goes on with it: another body under the same key would be refused.
+ */
+export function earlierBody(lead: Lead, operations: readonly string[]): WebhookBody {
+  const body = webhookBody(lead, operations);
+  return Object.hasOwn(body, 'contact') ? { ...body, contact: lead.payload.contact } : body;
 }
 
 /** A plain loop: every call makes several of these. */
@@ -76,7 +88,9 @@ const filledIn = (contact: Lead['payload']['contact']): object => fieldsWhere(co
 
 /** A destination without an operation `contact` gets the person with the lead. */
 function leadBody({ kind, payload, event, refs }: Lead, operations: readonly string[]): object {
-  const person = operations.includes('contact') ? { contact_id: refs.contact } : { contact: payload.contact, consent: payload.consent };
+  const person = operations.includes('contact')
+    ? { contact_id: refs.contact }
+    : { contact: filledIn(payload.contact), consent: payload.consent };
   return {
     external_id: event.event_id,
     kind: kind === 'lead' ? undefined : kind,

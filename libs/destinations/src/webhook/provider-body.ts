@@ -1,3 +1,5 @@
+import { parseJsonWithDigits } from '#runtime';
+
 /** A JSON object's fields; an array stands for its first object, as some APIs answer with a list of errors. */
 type Fields = Record<string, unknown>;
 
@@ -32,7 +34,7 @@ export function readProviderBody(text: string | undefined): ProviderBody {
 
 function parse(text: string | undefined): Fields | undefined {
   try {
-    return object(JSON.parse(text ?? ''));
+    return object(parseJsonWithDigits(text ?? ''));
   } catch {
     return undefined;
   }

@@ -150,6 +150,22 @@ destinations:
     });
   });
 
+  it('keep every digit of ids, versions, links and values that a double would round', async () => {
+    answer.body =
+      '{"data":[{"id":9007199254740993,"external_id":"a","version":9007199254740995,"contact_id":9007199254740997,"custom":{"n":9007199254740999}}]}';
+    expect(await connector().readMany?.({ ...byKey, refs: ['9007199254740993'] })).toMatchObject({
+      records: [
+        {
+          ref: '9007199254740993',
+          version: '9007199254740995',
+          links: { contact: '9007199254740997' },
+          fields: { custom: { n: '9007199254740999' } },
+        },
+      ],
+    });
+    expect(await connector().readMany?.({ ...byKey, refs: ['9007199254740992'] })).toMatchObject({ ok: true, records: [] });
+  });
+
   it('are those that were asked for alone', async () => {
     answer.body = [{ id: '1', external_id: 'a' }, { id: '2', external_id: 'z' }, { id: '3' }];
     expect(await connector().readMany?.({ ...byKey, keys: ['a'] })).toMatchObject({ records: [{ ref: '1' }] });

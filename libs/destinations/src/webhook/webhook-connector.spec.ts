@@ -50,21 +50,27 @@ describe('the webhook connector', () => {
   let server: Server;
   let config: DestinationConfig;
   let connector: WebhookConnector;
+  const open: WebhookConnector[] = [];
   let requests: { method: string; url: string; headers: IncomingHttpHeaders; body: string }[];
   let answer: { status: number; body: string; afterMs?: number };
 
   /** Status of every change. */
   let gone: number | undefined;
+  /** Answers in place of the others, by method and path; no status: the connection is cut. */
+  let answers: Record<string, { status?: number; body?: string }>;
 
   beforeEach(async () => {
     requests = [];
     gone = undefined;
+    answers = {};
     answer = { status: 201, body: '{"id":"rec-1"}' };
     server = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk) => (body += String(chunk)));
       request.on('end', () => {
         requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body });
+        const own = answers[`${request.method} ${request.url}`];
+        if (own !== undefined) return own.status === undefined ? response.destroy() : response.writeHead(own.status).end(own.body);
         const status = request.method === 'PATCH' && gone !== undefined ? gone : answer.status;
         setTimeout(() => response.writeHead(status).end(answer.body), answer.afterMs ?? 0);
       });
@@ -101,12 +107,15 @@ describe('the webhook connector', () => {
     connector = newConnector(config);
   });
   afterEach(async () => {
-    await connector.close();
+    await Promise.all(open.splice(0).map((one) => one.close()));
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const newConnector = (options: DestinationConfig) =>
-    new WebhookConnector({ name: options.name, config: options, secret, hmacs: hmacs(Buffer.alloc(32, 1)) });
+  const newConnector = (options: DestinationConfig) => {
+    const made = new WebhookConnector({ name: options.name, config: options, secret, hmacs: hmacs(Buffer.alloc(32, 1)) });
+    open.push(made);
+    return made;
+  };
   const call = (kind: string, more: Partial<OperationCall> = {}): OperationCall => ({
     kind,
     operationKey: `${event.event_id}:crm:${kind}`,
@@ -154,11 +163,47 @@ describe('the webhook connector', () => {
     expect(JSON.parse(requests[0]?.body ?? '')).not.toHaveProperty('campaign');
   });
 
-  it('sends the person with the lead where there is no operation for contacts', async () => {
-    const single = newConnector({ ...config, operations: ['lead'] });
-    await single.perform(call('lead'));
-    await single.close();
-    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ contact: payload.contact, consent: payload.consent });
+  describe('a destination without an operation for contacts', () => {
+    const single = () => newConnector({ ...config, operations: ['lead'] });
+    const sentContact = () => (JSON.parse(requests.at(-1)?.body ?? '') as { contact: object }).contact;
+
+    it('gets the person with the lead', async () => {
+      await single().perform(call('lead'));
+      expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({
+        contact: { name: 'Ada Example', email: 'ada@example.test' },
+        consent: payload.consent,
+      });
+    });
+
+    it('case 18: keeps every field that a later form left empty or did not ask for', async () => {
+      const kept = { name: 'Ada Example', email: 'ada@example.test', phone: '+12025550101', city: 'Riga' };
+      await single().perform(call('lead'));
+      expect(payload.contact).toHaveProperty('phone', '');
+      expect({ ...kept, ...sentContact() }).toEqual(kept);
+      expect(single().expected({ kind: 'lead', event, payload, refs: {} }).fields.contact).not.toHaveProperty('phone');
+    });
+
+    it('gets the body that was sent before where that had empty fields, for as long as it is the same lead', async () => {
+      const body = {
+        external_id: event.event_id,
+        person_key: 'person-1',
+        contact: payload.contact,
+        consent: payload.consent,
+        lead_ref: 'L-1',
+        organization: 'demo',
+        source: 'website',
+        message: payload.message,
+        custom: payload.custom,
+        submitted_at: payload.submitted_at,
+      };
+      const requestHash = hmacs(Buffer.alloc(32, 1)).ref('demo', JSON.stringify(body));
+      const pinned = { requestHash, mappingVersion: 1 };
+      expect(await single().perform(call('lead', { pinned }))).toMatchObject({ kind: 'succeeded', requestHash });
+      expect(JSON.parse(requests[0]?.body ?? '')).toEqual(body);
+      const other = { ...payload, contact: { ...payload.contact, name: 'Bo Example' } };
+      expect(await single().perform(call('lead', { pinned, payload: other }))).toMatchObject({ code: 'request_changed' });
+      expect(requests).toHaveLength(1);
+    });
   });
 
   it('sends the same bytes for the same operation, whenever it is repeated', async () => {
@@ -282,6 +327,123 @@ describe('the webhook connector', () => {
       expect(connector.repeatable('contact', { newer: [] })).toBe(false);
       expect(connector.repeatable('contact', undefined)).toBe(false);
       expect(connector.repeatable('lead', known())).toBe(false);
+    });
+  });
+
+  describe('a person who is there already', () => {
+    const withPhone = { ...payload, contact: { ...payload.contact, phone: '+12025550101' } };
+    const exists = { status: 409, body: '{"code":"contact_exists","id":"c/7"}' };
+    const rules = { errors: [{ status: 409, code: 'contact_exists', outcome: 'duplicate' as const }] };
+    const made = () => requests.map(({ method, url }) => `${method} ${url}`);
+    const create = 'POST /crm/contacts';
+    const change = 'PATCH /crm/contacts/c%2F7';
+    beforeEach(() => {
+      answers[create] = exists;
+    });
+
+    it.each([true, false])('is changed under the reference that the answer names (native idempotency: %s)', async (nativeIdempotency) => {
+      answers[change] = { status: 204 };
+      const outcome = await newConnector({ ...config, ...rules, nativeIdempotency }).perform(call('contact', { payload: withPhone }));
+      expect(outcome).toMatchObject({ kind: 'succeeded', ref: 'c/7', requestHash: expect.any(String), mappingVersion: 1 });
+      expect(made()).toEqual([create, change]);
+      expect(JSON.parse(requests[1]?.body ?? '')).toMatchObject({ phone: '+12025550101' });
+      expect(requests[1]?.headers['idempotency-key']).toMatch(/:crm:contact~[0-9a-f]{12}$/);
+    });
+
+    it('is changed without what is the destination’s to say, and without what newer leads wrote', async () => {
+      answers['PATCH /crm/contacts/c-9'] = { status: 404 };
+      const reconcile = { windowMs: 1, overlapMs: 1, rate: 1, page: 1, fields: { email: 'theirs' } as const };
+      const merged = call('contact', { payload: withPhone, contact: { ref: 'c-9', newer: ['name'] } });
+      expect(await newConnector({ ...config, ...rules, reconcile }).perform(merged)).toMatchObject({ kind: 'succeeded' });
+      expect(made()).toEqual(['PATCH /crm/contacts/c-9', create, change]);
+      expect(JSON.parse(requests[2]?.body ?? '')).toMatchObject({ phone: '+12025550101' });
+      for (const field of ['email', 'name']) expect(JSON.parse(requests[2]?.body ?? '')).not.toHaveProperty(field);
+    });
+
+    it('is taken as it is where the site file does not say how a contact is changed', async () => {
+      const outcome = await newConnector({ ...config, ...rules, updates: {} }).perform(call('contact', { payload: withPhone }));
+      expect(outcome).toMatchObject({ kind: 'duplicate', ref: 'c/7' });
+      expect(made()).toEqual([create]);
+    });
+
+    it.each<[string, boolean, { status?: number; body?: string }, object]>([
+      ['is not answered', false, {}, { kind: 'transient', provablyNotExecuted: true }],
+      ['is not answered where a repeated key is known', true, {}, { kind: 'uncertain' }],
+      ['fails', false, { status: 503 }, { kind: 'transient', provablyNotExecuted: true, code: 'http_503', status: 503 }],
+      ['is refused', false, { status: 422 }, { kind: 'permanent', class: 'permanent', code: 'http_422', status: 422 }],
+      ['comes too often', false, { status: 429 }, { kind: 'throttled', status: 429 }],
+      ['meets nobody', true, { status: 404 }, { kind: 'transient', provablyNotExecuted: true, code: 'contact_gone', gone: true }],
+      [
+        'names yet another record',
+        true,
+        { status: 409, body: exists.body },
+        { kind: 'permanent', class: 'conflict', code: 'several_contacts' },
+      ],
+    ])('is not counted as written where the change %s (native idempotency: %s)', async (_what, nativeIdempotency, second, expected) => {
+      answers[change] = second;
+      const outcome = await newConnector({ ...config, ...rules, nativeIdempotency }).perform(call('contact', { payload: withPhone }));
+      expect(outcome).toMatchObject({ ...expected, requestHash: expect.any(String) });
+      expect(made()).toEqual([create, change]);
+    });
+  });
+
+  describe('a contact whose id the answer does not say', () => {
+    const search = 'GET /crm/contacts?person_key=person-1';
+    const asking = (more: Partial<DestinationConfig> = {}) =>
+      newConnector({ ...config, lookup: { contact: '/contacts?person_key={person_key}' }, ...more });
+    beforeEach(() => {
+      answers['POST /crm/contacts'] = { status: 202 };
+      answers[search] = { status: 200, body: '[{"id":"c-7"}]' };
+    });
+
+    it('is looked up at once, within the time of the call', async () => {
+      expect(await asking().perform(call('contact'))).toMatchObject({ kind: 'succeeded', ref: 'c-7', status: 202 });
+      expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /crm/contacts', search]);
+    });
+
+    it.each<[string, { status?: number; body?: string }]>([
+      ['lags', { status: 200, body: '[]' }],
+      ['fails', { status: 500 }],
+      ['finds two', { status: 200, body: '[{"id":"c-7"},{"id":"c-8"}]' }],
+    ])('is left to later lookups where the search %s, and says nothing against the destination', async (_what, found) => {
+      answers[search] = found;
+      expect(await asking().perform(call('contact'))).toMatchObject({
+        kind: 'uncertain',
+        code: 'no_reference',
+        answered: true,
+        status: 202,
+        requestHash: expect.any(String),
+        mappingVersion: 1,
+      });
+    });
+
+    it.each<[string, Partial<DestinationConfig>]>([
+      ['cannot be looked up', { lookup: {} }],
+      ['is needed by nothing', { operations: ['contact'], updates: {} }],
+      ['comes last and is never changed', { operations: ['lead', 'contact'], updates: {} }],
+    ])('is done without one where it %s', async (_what, more) => {
+      expect(await asking(more).perform(call('contact'))).toMatchObject({ kind: 'succeeded', ref: undefined });
+      expect(requests).toHaveLength(1);
+    });
+
+    it.each<[string, Partial<DestinationConfig>]>([
+      ['by its id', {}],
+      ['like a new one', { updates: {} }],
+    ])('is still the one that is known where it was changed %s', async (_what, more) => {
+      answers['PATCH /crm/contacts/c-9'] = { status: 204 };
+      const outcome = await asking(more).perform(call('contact', { contact: { ref: 'c-9', newer: [] } }));
+      expect(outcome).toMatchObject({ kind: 'succeeded', ref: 'c-9' });
+      expect(requests).toHaveLength(1);
+    });
+
+    it('is looked up and changed where it was there already', async () => {
+      answers['POST /crm/contacts'] = { status: 409, body: '{"code":"exists"}' };
+      answers['PATCH /crm/contacts/c-7'] = { status: 204 };
+      const rules = { errors: [{ status: 409, code: 'exists', outcome: 'duplicate' as const }] };
+      expect(await asking(rules).perform(call('contact'))).toMatchObject({ kind: 'succeeded', ref: 'c-7' });
+      expect(requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'PATCH']);
+      answers[search] = { status: 200, body: '[]' };
+      expect(await asking(rules).perform(call('contact'))).toMatchObject({ kind: 'uncertain', code: 'exists', answered: true });
     });
   });
 

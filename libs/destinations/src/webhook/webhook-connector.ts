@@ -1,13 +1,14 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import { changedByPerson, type KnownContact, type LookupResult, type OnCallTime, type Outcome } from '#delivery';
-import { ConfigError, type DestinationConfig, type Hmacs } from '#runtime';
+import { changedByPerson, type KnownContact, type LookupResult, noReference, type OnCallTime, type Outcome } from '#delivery';
+import type { DestinationConfig, Hmacs } from '#runtime';
 import type { Connector, ConnectorCapabilities, ExpectedLead, ExpectedRecord, LookupQuery, OperationCall } from '../connector.js';
 import { HttpCaller, type HttpResult } from '../http/http-caller.js';
 import { readAnswer } from './answer.js';
-import { lacksPerson, lookupPath, readLookup, unknownPlaceholders, updatePath } from './lookup.js';
-import { expectedRecord, firstWritten, mappingVersion, personField, type WebhookBody, webhookBody, without } from './mapping.js';
+import { checkLookups, lacksPerson, lookupPath, readLookup } from './lookup.js';
+import { earlierBody, expectedRecord, firstWritten, mappingVersion, personField, webhookBody } from './mapping.js';
 import { readers } from './reading.js';
 import { createSigner, type Signer } from './sign.js';
+import { contactKind, type Full, needsContactRef, requestOf, type WriteRequest, writesNothing } from './write-request.js';
 
 export interface WebhookOptions {
   name: string;
@@ -20,37 +21,29 @@ export interface WebhookOptions {
   onTime?: OnCallTime;
 }
 
-const contactKind = 'contact';
+type Duplicate = Extract<Outcome, { kind: 'duplicate' }>;
+
 /** Lookups and checks have connections of their own: they get through while every write hangs, and hold up none. */
 const readConnections = 4;
 /** What is read to compare has connections of its own too, and answers that are long. */
 const compareConnections = 2;
 const longestPageBytes = 8 * 1_048_576;
 
-/** What a lead would have sent, with its text: one serialization serves its hash and its request. */
-interface Full {
-  body: WebhookBody;
-  text: string;
+/** What is known of a write beside its answer. */
+interface Written {
+  full: Full;
+  /** Of the whole call, by `performance.now()`. */
+  endsAt: number;
+  /** A record was changed by its id. */
+  known: boolean;
+  /** The contact's id, where it was known before. */
+  ref?: string;
 }
 
 interface GetOptions {
   timeoutMs: number;
   trace?: OperationCall['trace'];
   by?: HttpCaller;
-}
-
-interface Request {
-  method: 'POST' | 'PATCH' | 'PUT';
-  path: string;
-  body: WebhookBody;
-  /** The body as it is sent. */
-  text: string;
-  /** It writes over a record that is there already. */
-  changes: boolean;
-  /** The record is named by its id. */
-  known: boolean;
-  /** It is written only while it has this version. */
-  ifMatch?: string;
 }
 
 /**
@@ -97,45 +90,96 @@ export class WebhookConnector implements Connector {
   }
 
   async perform(call: OperationCall): Promise<Outcome> {
-    const body = webhookBody(call, this.#config.operations);
-    const full: Full = { body, text: JSON.stringify(body) };
-    const requestHash = this.#hmacs.ref(call.event.organization, full.text);
-    if (call.pinned !== undefined && call.pinned.requestHash !== requestHash) {
-      return { kind: 'permanent', class: 'conflict', code: 'request_changed' };
-    }
+    const full = this.#full(call);
+    if (full === undefined) return { kind: 'permanent', class: 'conflict', code: 'request_changed' };
     if (call.kind !== contactKind && call.refs[call.kind] !== undefined && this.#config.updates[call.kind] === undefined) {
       // It is there, and nobody said how it is changed: posted, it would be there twice.
       return { kind: 'permanent', class: 'conflict', code: 'cannot_change' };
     }
-    const request = this.#request(call, full);
-    if (request.changes && Object.keys(request.body).every((name) => name === personField)) {
+    const request = requestOf(call, full, this.#config);
+    if (request.changes && writesNothing(request)) {
       // Newer leads of the person have written every field already.
       return { kind: 'succeeded', ref: call.contact?.ref };
     }
     const written = firstWritten(request.body, this.#config.protectedFields);
     if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
-    const startedAt = performance.now();
+    const endsAt = performance.now() + call.timeoutMs;
     const result = await this.#send(call, request);
     if (call.compared !== undefined && request.known && (isGone(result) || isAnother(result)))
-      return { ...changedByPerson, requestHash, mappingVersion };
-    if (request.known && call.kind === contactKind && isGone(result)) {
-      const leftMs = call.timeoutMs - (performance.now() - startedAt);
-      return this.#anew(call, full, { requestHash, leftMs });
+      return { ...changedByPerson, requestHash: full.hash, mappingVersion };
+    if (request.known && call.kind === contactKind && isGone(result)) return this.#anew(call, full, endsAt);
+    const outcome = this.#read(call, result, full.hash);
+    return this.#settled(call, outcome, { full, endsAt, known: request.known, ref: call.contact?.ref });
+  }
+
+  /** What the operation's first call has sent, else what the lead sends by now; undefined where the one is not made any more. */
+  #full(call: OperationCall): Full | undefined {
+    const { pinned, event } = call;
+    for (const bodyOf of [webhookBody, earlierBody]) {
+      const body = bodyOf(call, this.#config.operations);
+      const text = JSON.stringify(body);
+      const hash = this.#hmacs.ref(event.organization, text);
+      if (pinned === undefined || pinned.requestHash === hash) return { body, text, hash };
     }
-    return this.#read(call, result, requestHash);
+    return undefined;
   }
 
   /**
    * The person's record was deleted there, or merged into another. With a key the call to make a new one may follow at once; without it the
    * attempt ends here, so that the next one is marked as a call that makes a record.
    */
-  async #anew(call: OperationCall, full: Full, { requestHash, leftMs }: { requestHash: string; leftMs: number }): Promise<Outcome> {
+  async #anew(call: OperationCall, full: Full, endsAt: number): Promise<Outcome> {
     const written = firstWritten(full.body, this.#config.protectedFields);
     if (written !== undefined) return { kind: 'permanent', class: 'protected_field', code: written };
+    const leftMs = endsAt - performance.now();
     if (!this.#config.nativeIdempotency || leftMs < 1)
       return { kind: 'transient', code: 'contact_gone', provablyNotExecuted: true, gone: true, status: 404 };
-    const request = this.#request({ ...call, contact: undefined }, full);
-    return this.#read(call, await this.#send({ ...call, timeoutMs: leftMs }, request), requestHash);
+    const request = requestOf({ ...call, contact: undefined }, full, this.#config);
+    const result = await this.#send({ ...call, timeoutMs: leftMs }, request);
+    return this.#settled(call, this.#read(call, result, full.hash), { full, endsAt, known: false });
+  }
+
+  /** A contact is settled once all that its lead carries is written, and its id is known where something hangs on that. */
+  async #settled(call: OperationCall, outcome: Outcome, write: Written): Promise<Outcome> {
+    if (call.kind !== contactKind) return outcome;
+    if (outcome.kind === 'succeeded') {
+      const ref = outcome.ref ?? write.ref;
+      if (ref !== undefined || !needsContactRef(this.#config)) return { ...outcome, ref };
+      const found = await this.#foundRef(call, write.endsAt);
+      return found === undefined ? { ...outcome, kind: 'uncertain', code: noReference, answered: true } : { ...outcome, ref: found };
+    }
+    if (write.known) return outcome;
+    if (outcome.kind === 'duplicate') return this.#changeTwin(call, outcome, write);
+    if (outcome.kind !== 'uncertain' || outcome.answered !== true) return outcome;
+    const twin = await this.#foundRef(call, write.endsAt);
+    return twin === undefined ? outcome : this.#changeTwin(call, { ...outcome, kind: 'duplicate', ref: twin }, write);
+  }
+
+  /** The contact of which the destination did not say the id. Undefined: it does not say now, since its search lags for example. */
+  async #foundRef({ kind, event, payload, trace }: OperationCall, endsAt: number): Promise<string | undefined> {
+    const timeoutMs = endsAt - performance.now();
+    if (timeoutMs < 1) return undefined;
+    const found = await this.lookup({ kind, eventId: event.event_id, personKey: payload.person_key, trace, timeoutMs });
+    return found.kind === 'found' ? found.ref : undefined;
+  }
+
+  /**
+   * The person is there already, and what the lead carries is not yet written. A change of a named record may be repeated: without an answer to it
+   * the whole operation is.
+   */
+  async #changeTwin(call: OperationCall, twin: Duplicate, { full, endsAt }: Written): Promise<Outcome> {
+    const request = requestOf({ ...call, contact: { ref: twin.ref, newer: call.contact?.newer ?? [] } }, full, this.#config);
+    if (!request.known || call.compared !== undefined || writesNothing(request)) return twin;
+    const again = { kind: 'transient', provablyNotExecuted: true, requestHash: full.hash, mappingVersion } as const;
+    const leftMs = endsAt - performance.now();
+    if (leftMs < 1) return { ...again, code: 'contact_exists', status: twin.status };
+    const result = await this.#send({ ...call, timeoutMs: leftMs }, request);
+    if (isGone(result)) return { ...again, code: 'contact_gone', gone: true, status: 404 };
+    const changed = { ...this.#read(call, result, full.hash), requestHash: full.hash, mappingVersion };
+    if (changed.kind === 'succeeded') return { ...changed, ref: changed.ref ?? twin.ref };
+    // It names yet another record: which of them is the person's, somebody has to say.
+    if (changed.kind === 'duplicate') return { ...changed, kind: 'permanent', class: 'conflict', code: 'several_contacts' };
+    return changed.kind === 'uncertain' && !this.#config.nativeIdempotency ? { ...changed, ...again } : changed;
   }
 
   #read(call: OperationCall, result: HttpResult, requestHash: string): Outcome {
@@ -170,30 +214,7 @@ export class WebhookConnector implements Connector {
     await Promise.all([this.#writer.close(), this.#reader.close(), this.#comparer.close()]);
   }
 
-  #request({ kind, contact, refs, compared }: OperationCall, full: Full): Request {
-    const update = this.#config.updates[kind];
-    const ref = kind === contactKind ? contact?.ref : refs[kind];
-    const known = ref !== undefined && update !== undefined;
-    const body = without(full.body, [...(contact?.newer ?? []), ...(known ? this.#notOurs(kind) : [])]);
-    const text = body === full.body ? full.text : JSON.stringify(body);
-    if (known) {
-      const ifMatch = update.ifMatch ? compared?.version : undefined;
-      return { method: update.method, path: updatePath(update.path, ref), body, text, changes: true, known, ifMatch };
-    }
-    const changes = contact !== undefined && contact.newer.length > 0;
-    return { method: 'POST', path: this.#config.paths[kind] ?? `/${kind}`, body, text, changes, known: false };
-  }
-
-  /**
-   * What is written when a record is made and not when it is changed: fields whose truth is the destination's. Of a lead also those that
-   * whoever wrote last is right about: a lead is submitted once, so that was somebody there.
-   */
-  #notOurs(kind: string): string[] {
-    const truths = Object.entries(this.#config.reconcile?.fields ?? {});
-    return truths.filter(([, truth]) => truth === 'theirs' || (truth === 'newest' && kind !== contactKind)).map(([name]) => topOf(name));
-  }
-
-  #send(call: OperationCall, { method, path, text: body, changes, ifMatch }: Request): Promise<HttpResult> {
+  #send(call: OperationCall, { method, path, text: body, changes, ifMatch }: WriteRequest): Promise<HttpResult> {
     // What a change carries depends on what was written meanwhile: other bytes under the same key would be refused, or taken for a repeat.
     const key = changes ? `${call.operationKey}~${this.#hmacs.ref(call.event.organization, body).slice(0, 12)}` : call.operationKey;
     const headers = ['content-type', 'application/json', ...this.#signed(key, body), 'idempotency-key', key, ...traceHeaders(call.trace)];
@@ -220,9 +241,6 @@ export class WebhookConnector implements Connector {
   }
 }
 
-/** `custom` of `custom.owner`: a part of an object cannot be left out of a change without being emptied. */
-const topOf = (name: string): string => name.split('.')[0] ?? name;
-
 function isGone(result: HttpResult): boolean {
   return result.kind === 'answered' && (result.status === 404 || result.status === 410);
 }
@@ -236,15 +254,4 @@ function traceHeaders(trace: OperationCall['trace'] | undefined): string[] {
   if (trace === undefined) return [];
   const { traceparent, tracestate } = trace;
   return tracestate === undefined ? ['traceparent', traceparent] : ['traceparent', traceparent, 'tracestate', tracestate];
-}
-
-function checkLookups(name: string, lookup: Record<string, string>): void {
-  const problems = Object.entries(lookup).flatMap(([kind, template]) =>
-    unknownPlaceholders(template).map((placeholder) => ({
-      path: `destinations.${name}.lookup.${kind}`,
-      problem: `has the unknown placeholder {${placeholder}}`,
-      fix: 'Use {person_key}, {external_id} or {event_id}',
-    })),
-  );
-  if (problems.length > 0) throw new ConfigError(problems);
 }

@@ -23,7 +23,7 @@ export interface RegistryClient {
   schemaById(id: number): Promise<string | undefined>;
   /** Id and version of exactly this schema under the subject, or undefined. */
   lookUp(subject: string, schema: string): Promise<number | undefined>;
-  /** @throws SchemaRefused when the registry calls it incompatible or invalid. */
+  /** @throws SchemaRefused when the registry calls it incompatible or invalid, or the subject is locked. */
   register(subject: string, schema: string): Promise<number>;
   /** Level set on the subject itself, undefined where none is. */
   compatibility(subject: string): Promise<string | undefined>;
@@ -51,21 +51,23 @@ export function registryClient(options: RegistryClientOptions): RegistryClient {
     async lookUp(subject, schema) {
       const answer = await call('POST', subjectPath(subject), { schema });
       if (isAbsent(answer)) return undefined;
-      return integer(accepted(answer).id, 'id');
+      return integer(accepted(answer, `to look up a version of ${subject}`).id, 'id');
     },
     async register(subject, schema) {
       const answer = await call('POST', `${subjectPath(subject)}/versions`, { schema });
-      return integer(accepted(answer).id, 'id');
+      return integer(accepted(answer, `to register a version of ${subject}`).id, 'id');
     },
     async compatibility(subject) {
       const answer = await call('GET', `/config/${encodeURIComponent(subject)}`);
       if (isAbsent(answer)) return undefined;
       // Registries disagree on the field's name.
-      const { compatibilityLevel, compatibility } = accepted(answer);
-      return String(compatibilityLevel ?? compatibility).toUpperCase();
+      const { compatibilityLevel, compatibility } = accepted(answer, `to tell the compatibility of ${subject}`);
+      const level = compatibilityLevel ?? compatibility;
+      return typeof level === 'string' ? level.toUpperCase() : undefined;
     },
     async setCompatibility(subject, level) {
-      accepted(await call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: level }));
+      const answer = await call('PUT', `/config/${encodeURIComponent(subject)}`, { compatibility: level });
+      accepted(answer, `to set the compatibility of ${subject} to ${level}`);
     },
   };
 }
@@ -107,9 +109,10 @@ function reason(cause: unknown): string {
 /** Subject, version, schema or level not found. */
 const isAbsent = ({ status }: RegistryAnswer): boolean => status === 404;
 
-function accepted(answer: RegistryAnswer): Record<string, unknown> {
+/** `asked` as in "refused to …". */
+function accepted(answer: RegistryAnswer, asked: string): Record<string, unknown> {
   if (answer.status < 400) return answer.body;
-  throw new SchemaRefused(`The schema registry refused (${answer.errorCode}): ${String(answer.body.message).slice(0, 500)}`);
+  throw new SchemaRefused(`The schema registry refused ${asked} (${answer.errorCode}): ${String(answer.body.message).slice(0, 500)}`);
 }
 
 function integer(value: unknown, field: string): number {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { headers } from '#contracts';
 import { createLogger } from '#runtime';
-import { eventually, testInfra, uniqueName } from '#testkit';
+import { eventually, testInfra, testSize, uniqueName } from '#testkit';
 import { createKafka } from '../kafka/create-kafka.js';
 import type { AdminPort, KafkaPort, OutgoingRecord, ProducerPort } from '../kafka/ports.js';
 import { createGroupConsumer, type GroupConsumer, type GroupConsumerOptions } from './group-consumer.js';
@@ -41,7 +41,8 @@ function member(options: Partial<GroupConsumerOptions> & { group: string; topics
   const got: Receipt[] = [];
   const consumer = createGroupConsumer({
     kafka,
-    sessionTimeoutMs: 6_000,
+    // A member that a busy machine holds up for some seconds keeps its place; what is read twice is no fault, and would fail every count.
+    sessionTimeoutMs: 30_000,
     commitEveryMs: 20,
     maxWaitMs: 200,
     logger,
@@ -136,25 +137,28 @@ describe('group consumer', () => {
   it('never has more records out than its window allows, however much is fetched', async () => {
     const [topic, group] = [await newTopic(3), uniqueName('g')];
     await produce(topic, 900);
-    let [out, most, total] = [0, 0, 0];
+    const out = new Set<Receipt>();
+    const seen = new Set<string>();
+    let most = 0;
     const { consumer } = member({
       group,
       topics: [topic],
       maxUnsettled: 50,
       onReceipts: (receipts) => {
-        out += receipts.length;
-        total += receipts.length;
-        most = Math.max(most, out);
+        for (const receipt of out) if (receipt.stale) out.delete(receipt);
         for (const receipt of receipts) {
+          out.add(receipt);
+          seen.add(text(receipt));
           setTimeout(() => {
-            out -= 1;
+            out.delete(receipt);
             receipt.settle();
           }, 2);
         }
+        most = Math.max(most, out.size);
       },
     });
     await consumer.start();
-    await eventually('all records', () => total === 900);
+    await eventually('all records', () => seen.size === 900);
     expect(most).toBeLessThanOrEqual(50);
   });
 
@@ -257,30 +261,59 @@ describe('group consumer', () => {
     await eventually('the commit', async () => (await committed(group, topic)) === 6n);
   });
 
-  it('case 6: keeps the due times of a tier through a join, a leave and a crash: never early, none lost', async () => {
-    const [topic, group] = [await newTopic(2, 'x.retry.1m'), uniqueName('g')];
-    const due = Date.now() + 4_000;
-    const value = { headers: { [headers.notBefore]: String(due) } };
-    await produce(topic, 4, 0, { ...value, partition: 0 });
-    await produce(topic, 4, 4, { ...value, partition: 1 });
-    const arrivals: { at: number; value: string }[] = [];
-    const options = {
-      ...{ group, topics: [topic], tierTopics: [topic] },
-      onReceipts: (receipts: Receipt[]) => {
-        for (const receipt of receipts) arrivals.push({ at: Date.now(), value: text(receipt) });
-        settleAll(receipts);
-      },
-    };
-    const first = member(options);
-    await first.consumer.start();
-    const second = member(options);
-    await second.consumer.start();
-    await second.consumer.stop();
-    first.consumer.fail(new Error('given up'));
-    await eventually('all handed on', () => new Set(arrivals.map((arrival) => arrival.value)).size === 8, { timeoutMs: 20_000 });
-    for (const { at } of arrivals) expect(at).toBeGreaterThanOrEqual(due);
-    await eventually('the commits', async () => (await admin.groupOffsets(group, [topic])).every(({ offset }) => offset === 4n));
-    expect(arrivals).toHaveLength(8);
+  describe('the due times of a tier', () => {
+    const waitMs = testSize() === 'long' ? 30_000 : 4_000;
+
+    /** Two members and records that wait, with what they hand on; both have joined long before anything is due. */
+    async function waiting() {
+      const [topic, group] = [await newTopic(2, 'x.retry.1m'), uniqueName('g')];
+      const due = Date.now() + waitMs;
+      const later = { headers: { [headers.notBefore]: String(due) } };
+      await produce(topic, 4, 0, { ...later, partition: 0 });
+      await produce(topic, 4, 4, { ...later, partition: 1 });
+      const arrivals: { at: number; value: string }[] = [];
+      const options = {
+        ...{ group, topics: [topic], tierTopics: [topic] },
+        onReceipts: (receipts: Receipt[]) => {
+          for (const receipt of receipts) arrivals.push({ at: Date.now(), value: text(receipt) });
+          settleAll(receipts);
+        },
+      };
+      const first = member(options);
+      await first.consumer.start();
+      const second = member(options);
+      await second.consumer.start();
+      const handedOn = (values: number) =>
+        eventually('all handed on', () => new Set(arrivals.map((arrival) => arrival.value)).size === values, {
+          timeoutMs: waitMs + 20_000,
+        });
+      const allCommitted = (offset: bigint) =>
+        eventually('the commits', async () => (await admin.groupOffsets(group, [topic])).every((own) => own.offset === offset));
+      return { topic, due, first: first.consumer, second: second.consumer, arrivals, handedOn, allCommitted };
+    }
+
+    it('case 6: are kept through a join, a leave and a crash before them: never early, none lost', async () => {
+      const { due, first, second, arrivals, handedOn, allCommitted } = await waiting();
+      await second.stop();
+      first.fail(new Error('given up'));
+      await handedOn(8);
+      for (const { at } of arrivals) expect(at).toBeGreaterThanOrEqual(due);
+      await allCommitted(4n);
+      expect(arrivals).toHaveLength(8);
+    });
+
+    it('case 6: are kept by both members; who leaves and who crashes after them hands nothing out again', async () => {
+      const { topic, due, first, second, arrivals, handedOn, allCommitted } = await waiting();
+      await handedOn(8);
+      await second.stop();
+      first.fail(new Error('given up'));
+      for (const { at } of arrivals) expect(at).toBeGreaterThanOrEqual(due);
+      const now = { headers: { [headers.notBefore]: String(Date.now()) } };
+      for (const partition of [0, 1]) await produce(topic, 1, 8 + partition, { ...now, partition });
+      await handedOn(10);
+      await allCommitted(5n);
+      expect(arrivals).toHaveLength(10);
+    });
   });
 
   it('hands a record out again after the delay its user asked for', async () => {

@@ -80,6 +80,9 @@ class KafkaGroupConsumer implements GroupConsumer {
 
   constructor(private readonly options: GroupConsumerOptions) {
     this.group = options.group;
+    // From 0 on, so that the first one counts as an increase.
+    metrics.consumerRestarts.inc({ group: options.group }, 0);
+    for (const topic of options.topics) metrics.consumerGapRecords.inc({ group: options.group, topic }, 0);
     this.tierTopics = new Set(options.tierTopics);
     this.book = new PauseBook(options.topics);
     this.probe = new LagProbe(options.kafka, options.group);

@@ -3,7 +3,8 @@ import type { RawMetadata } from 'kafkajs/src/protocol/requests/metadata/v6/resp
 import type { BrokerPool } from './broker-pool.js';
 import { protocolErrorType } from './client-errors.js';
 import { BrokersUnavailable } from './errors.js';
-import type { AdminPort, GroupDescription, NewTopic, RecordTime, TopicDescription, TopicPartitionOffset } from './ports.js';
+import type { AdminPort, GroupDescription, LogSlice, NewTopic, RecordTime, TopicDescription, TopicPartitionOffset } from './ports.js';
+import { readSlice } from './read-slice.js';
 import { recordTime } from './record-times.js';
 
 const timeoutMs = 30_000;
@@ -116,6 +117,15 @@ export class KafkajsAdmin implements AdminPort {
         for (const position of asked) times.push(...(await recordTime(broker, position)));
       }
       return times;
+    });
+  }
+
+  readFrom(position: TopicPartitionOffset, maxBytes?: number): Promise<LogSlice | undefined> {
+    const { topic, partition } = position;
+    return this.pool.patiently(`reading ${topic}/${partition}`, timeoutMs, async () => {
+      const led = [...(await this.leaders([topic]))].find(([, own]) => own.some((one) => one.partition === partition));
+      if (led === undefined) throw new BrokersUnavailable('a partition has no leader');
+      return readSlice(led[0], position, maxBytes);
     });
   }
 

@@ -70,8 +70,19 @@ declare module 'kafkajs/src/consumer/batch.js' {
 }
 
 declare module 'kafkajs/src/protocol/requests/index.js' {
+  import type Encoder from 'kafkajs/src/protocol/encoder.js';
+
+  interface Request {
+    apiKey: number;
+    apiVersion: number;
+    encode(): Promise<Encoder>;
+  }
+  interface RequestDefinition {
+    versions: (string | number)[];
+    protocol(of: { version: number }): (args: unknown) => { request: Request; response: unknown };
+  }
   const requestModule: {
-    requests: Record<string, { versions: (string | number)[] }>;
+    requests: Record<string, RequestDefinition>;
   };
   export default requestModule;
 }
@@ -83,10 +94,21 @@ declare module 'kafkajs/src/protocol/requests/apiKeys.js' {
 
 declare module 'kafkajs/src/protocol/encoder.js' {
   class Encoder {
+    constructor(initialSize?: number);
+    readonly buffer: Buffer;
+    writeString(value: string | null): this;
+    writeInt16(value: number): this;
+    writeInt32(value: number): this;
+    writeBuffer(value: Buffer): this;
     writeArray(array: unknown[], type?: string, length?: number): this;
     writeBoolean(value: boolean): this;
   }
   export default Encoder;
+}
+
+declare module 'kafkajs/src/protocol/recordBatch/crc32C/crc32C.js' {
+  const crc32C: (bytes: Buffer) => number;
+  export default crc32C;
 }
 
 declare module 'kafkajs/src/protocol/requests/metadata/v6/response.js' {
@@ -132,6 +154,13 @@ declare module 'kafkajs/src/broker/index.js' {
   import type { ConnectionPool } from 'kafkajs/src/cluster/connectionPoolBuilder.js';
 
   type ApiVersions = Record<number, { minVersion: number; maxVersion: number }>;
+  interface FetchedMessage {
+    offset: string;
+    timestamp: string;
+    key: Buffer | null;
+    value: Buffer | null;
+    headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>;
+  }
   interface PartitionOffset {
     partition: number;
     offset: string;
@@ -162,7 +191,7 @@ declare module 'kafkajs/src/broker/index.js' {
       minBytes: number;
       maxBytes: number;
       topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
-    }): Promise<{ responses: { topicName: string; partitions: { messages: { offset: string; timestamp: string }[] }[] }[] }>;
+    }): Promise<{ responses: { topicName: string; partitions: { messages: FetchedMessage[] }[] }[] }>;
     offsetFetch(request: {
       groupId: string;
       topics: { topic: string; partitions: { partition: number }[] }[];

@@ -21,6 +21,8 @@ class Network {
   readonly sockets = new Set<Socket>();
   /** What the broker says is lost on the way. */
   deaf = false;
+  /** Half open: they bring nothing more for as long as they are there. */
+  private readonly halfOpen = new WeakSet<Socket>();
   /** Nobody listens. */
   away = false;
   /** Connections tried. */
@@ -31,11 +33,18 @@ class Network {
     const socket = connect({ host, port: this.away ? 1 : port }, onConnect);
     const { emit } = socket;
     socket.emit = (name: string, ...args: unknown[]): boolean =>
-      name === 'data' && this.deaf ? true : (emit as (...all: unknown[]) => boolean).call(socket, name, ...args);
+      name === 'data' && (this.deaf || this.halfOpen.has(socket))
+        ? true
+        : (emit as (...all: unknown[]) => boolean).call(socket, name, ...args);
     this.sockets.add(socket);
     socket.on('close', () => this.sockets.delete(socket));
     return socket;
   };
+
+  /** Every connection there is stays and is silent from now on; new ones are whole. */
+  halve(): void {
+    for (const socket of this.sockets) this.halfOpen.add(socket);
+  }
 
   cut(): void {
     for (const socket of this.sockets) socket.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
@@ -116,6 +125,23 @@ describe('a producer whose network fails', () => {
     expect(log.filter((value) => value !== 'e1')).toEqual(['e0', 'e2', 'e3']);
   });
 
+  it('gives up a connection that stays open and is silent, sends over another, and loses nothing', async () => {
+    const topic = await newTopic();
+    const network = new Network();
+    const producer = await open({ openSocket: network.openSocket, requestTimeoutMs: 500 }).producer();
+    const send = (value: string) => producer.send([{ topic, key: Buffer.from('k'), value: Buffer.from(value) }]);
+    await send('before');
+    network.halve();
+    await expect(send('lost')).rejects.toThrow('Kafka did not answer');
+    await eventually('a send', () =>
+      send('after').then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(new Set(await valuesIn(topic))).toEqual(new Set(['before', 'lost', 'after']));
+  });
+
   it('case 14: fails fast and bounded while the broker is away, and goes on by itself when it is back', async () => {
     const topic = await newTopic();
     const network = new Network();
@@ -180,6 +206,33 @@ describe('a consumer whose network fails', () => {
     await eventually('all records', () => seen.size === 200, { timeoutMs: 60_000 });
     const admin = await steady.admin();
     await eventually('one member', async () => (await admin.describeGroups([group]))[0]?.members.length === 1, { timeoutMs: 20_000 });
+  });
+
+  it('gives up connections that stay open and are silent, and goes on over others where it was, as one member', async () => {
+    const topic = await newTopic(3);
+    const network = new Network();
+    const seen: string[] = [];
+    const { group } = await consume(topic, {
+      kafka: open({ openSocket: network.openSocket, requestTimeoutMs: 1_000 }),
+      onReceipts: (receipts) => {
+        seen.push(...receipts.map(({ record }) => String(record.value)));
+        settleAll(receipts);
+      },
+    });
+    const values = Array.from({ length: 100 }, (_, n) => `v${n}`);
+    await produce(topic, values.slice(0, 50));
+    await eventually('the first records', () => seen.length === 50);
+    network.opens = 0;
+    network.halve();
+    await produce(topic, values.slice(50));
+    await eventually('all records', () => new Set(seen).size === 100, { timeoutMs: 60_000 });
+    expect(network.opens).toBeGreaterThan(0);
+    const admin = await steady.admin();
+    await eventually('one member', async () => (await admin.describeGroups([group]))[0]?.members.length === 1, { timeoutMs: 20_000 });
+    await eventually('the commits', async () => {
+      const ends = await admin.topicOffsets(topic);
+      return (await admin.groupOffsets(group, [topic])).every(({ partition, offset }) => offset === ends[partition]?.high);
+    });
   });
 
   it('is red while no broker answers, and green again with nothing lost when one does', async () => {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Logger } from '#runtime';
+import type { ConsumedRecord } from '../consumer/record.js';
 
 /** A record on its way out. Headers are text (UTF-8) or bytes; the partition follows from the key (murmur2) unless it is given. */
 export interface OutgoingRecord {
@@ -33,6 +34,13 @@ export interface TopicPartitionOffset {
 export interface RecordTime extends TopicPartitionOffset {
   /** Epoch milliseconds, as the producer or the broker wrote it. */
   timestampMs: number;
+}
+
+/** A piece of a partition, read without joining a group. */
+export interface LogSlice {
+  records: ConsumedRecord[];
+  /** Offset after the last of them; undefined: there is no record from there on. */
+  next: bigint | undefined;
 }
 
 export interface NewTopic {
@@ -71,9 +79,14 @@ export interface AdminPort {
   waitForLeaders(topics: readonly string[], timeoutMs?: number): Promise<void>;
   /** First offset kept (`low`) and next offset to be written (`high`) of every partition. */
   topicOffsets(topic: string): Promise<{ partition: number; low: bigint; high: bigint }[]>;
+  /**
+   * Records from an offset on, about `maxBytes` of them at most (default 512 KiB), without a group. One call after the other. Undefined where
+   * the log does not hold the offset (any more).
+   */
+  readFrom(position: TopicPartitionOffset, maxBytes?: number): Promise<LogSlice | undefined>;
   /** When the records at these offsets were written; what is not in the log any more is left out. */
   recordTimes(positions: readonly TopicPartitionOffset[]): Promise<RecordTime[]>;
-  /** The same for several topics in few requests; unknown topics are left out. */
+  /** The same as `topicOffsets` for several topics in few requests; unknown topics are left out. */
   offsetsOf(topics: readonly string[]): Promise<{ topic: string; partition: number; low: bigint; high: bigint }[]>;
   /** Committed offset of every partition of the topics; `undefined` where the group has none. */
   groupOffsets(group: string, topics: readonly string[]): Promise<{ topic: string; partition: number; offset: bigint | undefined }[]>;

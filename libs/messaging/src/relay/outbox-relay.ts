@@ -29,6 +29,9 @@ const longestReconnectMs = 5_000;
 export class OutboxRelay implements Relay {
   private readonly logger: Logger;
   private readonly pollMs: number;
+  private readonly silenceMs: number;
+  /** How long after the sending of a beat the locks are surely held: the server waits longer before it ends the session. */
+  private readonly leaseMs: number;
   private readonly kafka: RelayKafka;
   private readonly publisher: Publisher;
   private readonly lanes = new Lanes();
@@ -51,6 +54,8 @@ export class OutboxRelay implements Relay {
   constructor(private readonly options: RelayOptions) {
     this.logger = options.logger.child({ component: 'relay' });
     this.pollMs = options.pollMs ?? 1_000;
+    this.silenceMs = options.silenceMs ?? 15_000;
+    this.leaseMs = (this.silenceMs * 2) / 3;
     this.kafka = new RelayKafka(options.kafka);
     this.publisher = new Publisher({
       send: (records) => this.kafka.send(records),
@@ -112,11 +117,13 @@ export class OutboxRelay implements Relay {
 
   /** Works on one connection until it is lost (then it throws) or the relay stops. */
   private async serve(connected: () => void): Promise<void> {
-    const session = await OutboxSession.open(this.options.db, {
+    const { db, statementTimeoutMs = 20_000 } = this.options;
+    const on = {
       notified: () => this.notified(),
-      told: (channel, payload) => this.notifications.notified(channel, payload),
+      told: (channel: string, payload: string) => this.notifications.notified(channel, payload),
       lost: () => this.signal.raise(),
-    });
+    };
+    const session = await OutboxSession.open(db, on, { silenceMs: this.silenceMs, statementTimeoutMs });
     try {
       connected();
       this.notifications.connected();
@@ -163,9 +170,9 @@ export class OutboxRelay implements Relay {
     const sentMs = performance.now();
     const beat = await session.beat();
     await this.lanes.follow(beat, session);
-    this.leaseUntilMs = sentMs + OutboxSession.leaseMs;
+    this.leaseUntilMs = sentMs + this.leaseMs;
     this.lastBeatMs = sentMs;
-    this.nextBeatMs = sentMs + Math.min(this.pollMs, OutboxSession.leaseMs / 4);
+    this.nextBeatMs = sentMs + Math.min(this.pollMs, this.leaseMs / 4);
     this.beats += 1;
     this.woken = true;
     this.publisher.setLanes(new Set(this.lanes.reading.keys()));

@@ -23,10 +23,6 @@ export interface OutboxStats {
   parked: number;
 }
 
-/** The server ends a session that says nothing for this long: the locks of a process that hangs are free then. */
-const silenceMs = 15_000;
-/** A sick server may take its time for one statement; a lost one must be noticed. */
-const statementTimeoutMs = 20_000;
 const closeWithinMs = 2_000;
 
 /**
@@ -50,6 +46,7 @@ export class OutboxSession {
   static async open(
     db: Database,
     on: { notified(): void; told(channel: string, payload: string): void; lost(): void },
+    { silenceMs, statementTimeoutMs }: { silenceMs: number; statementTimeoutMs: number },
   ): Promise<OutboxSession> {
     const pool = (db.dataSource.driver as unknown as { master: pg.Pool }).master;
     const client = new pg.Client({
@@ -57,7 +54,7 @@ export class OutboxSession {
       // The pool hides it from enumeration.
       password: pool.options.password,
       application_name: `${pool.options.application_name ?? ''} relay`.trim(),
-      query_timeout: statementTimeoutMs + 5_000,
+      query_timeout: statementTimeoutMs * 1.25,
     });
     let session: OutboxSession | undefined;
     const lost = () => {
@@ -84,9 +81,6 @@ export class OutboxSession {
       throw error;
     }
   }
-
-  /** How long after the sending of a beat the locks are surely held: the server waits longer before it ends the session. */
-  static readonly leaseMs = silenceMs - 5_000;
 
   async beat(): Promise<Beat> {
     const [row] = await this.run<{ members: number[] | null; lanes: number[] | null; xmin: string; xmax: string }>('beat', sql.beat, []);

@@ -3,7 +3,7 @@ import kafkajs, { type Consumer } from 'kafkajs';
 import pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { createLogger, type Database, migrateService, openDatabase } from '#runtime';
-import { eventually, type TestDatabase, testDatabase, testInfra, uniqueName } from '#testkit';
+import { eventually, openTcpProxy, type TcpProxy, type TestDatabase, testDatabase, testInfra, uniqueName } from '#testkit';
 import { createKafka } from '../kafka/create-kafka.js';
 import { BrokersUnavailable } from '../kafka/errors.js';
 import type { AdminPort, KafkaPort, OutgoingRecord } from '../kafka/ports.js';
@@ -108,7 +108,7 @@ const waiting = async (): Promise<number> => {
   const [count] = await db.sql<{ n: string }>('count', 'SELECT count(*) AS n FROM outbox', []);
   return Number(count?.n);
 };
-const emptied = () => eventually('an empty outbox', async () => (await waiting()) === 0, { timeoutMs: 20_000 });
+const emptied = ({ timeoutMs = 20_000 } = {}) => eventually('an empty outbox', async () => (await waiting()) === 0, { timeoutMs });
 
 /** First appearance of each value, per key, in log order. */
 function orderPerKey(seen: readonly Seen[]): Map<string, number[]> {
@@ -142,6 +142,19 @@ async function kill(pids: readonly number[]): Promise<void> {
   await owner.connect();
   await owner.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [pids]);
   await owner.end();
+}
+
+/** Waits until so many relays are there and every one has its share of the lanes. */
+async function joined(count: number): Promise<void> {
+  await eventually(`${count} relays to share the lanes`, async () => {
+    const locks = await db.sql<{ pid: number; n: string }>(
+      'locks',
+      `SELECT pid, count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY pid`,
+      [],
+    );
+    // Its own mark and at least its share of eight lanes.
+    return locks.length === count && locks.every(({ n }) => Number(n) >= 1 + Math.floor(8 / count));
+  });
 }
 
 describe('publishing', () => {
@@ -234,19 +247,6 @@ describe('publishing', () => {
 });
 
 describe('several relays', () => {
-  /** Waits until so many relays are there and every one has its share of the lanes. */
-  async function joined(count: number): Promise<void> {
-    await eventually(`${count} relays to share the lanes`, async () => {
-      const locks = await db.sql<{ pid: number; n: string }>(
-        'locks',
-        `SELECT pid, count(*) AS n FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY pid`,
-        [],
-      );
-      // Its own mark and at least its share of eight lanes.
-      return locks.length === count && locks.every(({ n }) => Number(n) >= 1 + Math.floor(8 / count));
-    });
-  }
-
   /** Counts what each relay sends, through one shared producer. */
   async function countingRelays(count: number): Promise<{ sent: number[] }> {
     const producer = await kafka.producer();
@@ -452,4 +452,43 @@ describe('when PostgreSQL is away', () => {
     await eventually('all values', () => [...orderPerKey(seen).values()].flat().length === 1_000);
     expectWholeAndOrdered(seen, 1_000);
   });
+});
+
+describe('when the network keeps the connection to PostgreSQL and brings nothing any more', () => {
+  let network: TcpProxy;
+  let behind: Database;
+
+  beforeEach(async () => {
+    const url = new URL(server.url);
+    network = await openTcpProxy({ target: { port: Number(url.port) } });
+    url.port = String(network.port);
+    behind = await openDatabase({ url: url.href, role: 'ld_relay_spec', schema: 'relay_spec', applicationName: 'relay-spec' });
+  });
+  afterEach(async () => {
+    await behind.close();
+    await network.close();
+  });
+
+  it('another relay takes its lanes over; it gives the connection up itself, and has its share again once the network is whole', async () => {
+    const topic = await newTopic(6);
+    const deaf = createRelay({ db: behind, kafka, logger, pollMs: 100, silenceMs: 6_000, statementTimeoutMs: 6_000 });
+    relays.push(deaf);
+    void deaf.start();
+    startRelay();
+    const seen = await watch(topic);
+    await joined(2);
+    network.blackhole();
+    await insertOutbox(db, rowsOf(topic, 1_000, 200));
+    // The server ends a session that says nothing, and with it the locks.
+    await emptied({ timeoutMs: 40_000 });
+    const { open } = network;
+    await eventually('another connect', () => network.open > open, { timeoutMs: 40_000 });
+    await network.heal();
+    await joined(2);
+    await insertOutbox(db, rowsOf(topic, 2_000, 200).slice(1_000));
+    await emptied();
+    await eventually('all values', () => [...orderPerKey(seen).values()].flat().length === 2_000);
+    expectWholeAndOrdered(seen, 2_000, 200);
+    expect(await deaf.readiness.check()).toEqual({ ok: true });
+  }, 120_000);
 });

@@ -10,6 +10,10 @@ export interface RelayOptions {
   logger: Logger;
   /** Default 1,000: longest time a row waits when no wake-up came through, and how often relays look who else is there. */
   pollMs?: number;
+  /** Default 15,000: the server ends a session that says nothing for this long, so that the lanes of a process that hangs are free then. */
+  silenceMs?: number;
+  /** Default 20,000: a sick server may take its time for one statement; a lost one must be noticed. */
+  statementTimeoutMs?: number;
 }
 
 /**

@@ -63,7 +63,7 @@ async function start(
 
   const app = await NestFactory.create(AppModule, new FastifyAdapter(), { logger: false });
   apps.push(app);
-  const strategy = new MessagingStrategy({ kafka, codec, sessionTimeoutMs: 6_000, commitEveryMs: 20, stopGraceMs: 0, logger, ...options });
+  const strategy = new MessagingStrategy({ kafka, codec, sessionTimeoutMs: 30_000, commitEveryMs: 20, stopGraceMs: 0, logger, ...options });
   app.connectMicroservice({ strategy });
   await app.startAllMicroservices();
   return strategy;

@@ -33,6 +33,7 @@ describe('toDatabaseError', () => {
   it.each([
     ['22P02', { isDataError: true, isTransient: false }],
     ['23505', { isDataError: true, isTransient: false }],
+    ['54000', { isDataError: true, isTransient: false }],
     ['40P01', { isDataError: false, isTransient: true }],
     ['40001', { isDataError: false, isTransient: true }],
     ['42P01', { isDataError: false, isTransient: false }],

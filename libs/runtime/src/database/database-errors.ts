@@ -43,9 +43,9 @@ export class StatementFailed extends Error {
     this.column = failure.column;
   }
 
-  /** The data of one row is at fault (class 22 or 23): no repetition helps, other rows may be fine. */
+  /** The data of one row is at fault (class 22, 23), or is more than PostgreSQL can hold (54): no repetition helps, other rows may be fine. */
   get isDataError(): boolean {
-    return this.code.startsWith('22') || this.code.startsWith('23');
+    return dataClasses.has(this.code.slice(0, 2));
   }
 
   /** Deadlock or serialization failure: the same statement may work at once. */
@@ -53,6 +53,8 @@ export class StatementFailed extends Error {
     return this.code === '40P01' || this.code === '40001';
   }
 }
+
+const dataClasses = new Set(['22', '23', '54']);
 
 /** Shut down, starting, too many connections, out of resources, cancelled by statement_timeout, lock_timeout, read-only after failover. */
 const unavailableStates = new Set(['57P01', '57P02', '57P03', '57P05', '57014', '55P03', '25006', '25P03']);

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { eventually, type TestDatabase, testDatabase } from '#testkit';
+import { eventually, openTcpProxy, type TcpProxy, type TestDatabase, testDatabase } from '#testkit';
 import { type Database, openDatabase } from './database.js';
 import { DatabaseUnavailable } from './database-errors.js';
 import { migrateService } from './migrate-service.js';
@@ -192,5 +192,50 @@ describe('a database that goes away', () => {
     await db.sql('wide', 'select * from wide', []);
     await owner.query(`alter table ${schema}.wide add column more int`);
     expect(await eventually('a connection without the stale plan', () => db.sql('wide', 'select * from wide', []))).toEqual([]);
+  });
+});
+
+describe('a network that keeps the connection to a database and brings nothing any more', () => {
+  const silence = { name: 'DatabaseUnavailable', code: 'query_timeout' };
+  let network: TcpProxy;
+  let behind: Database;
+
+  /** One connection, so that one which is stuck stops everything. */
+  beforeEach(async () => {
+    const { port } = new URL(fresh.url);
+    network = await openTcpProxy({ target: { port: Number(port) } });
+    const url = new URL(fresh.url);
+    url.port = String(network.port);
+    behind = await open({ url: url.href, applicationName: 'runtime-behind', poolSize: 1, statementTimeoutMs: 300, acquireTimeoutMs: 300 });
+    expect(await behind.sql('one', 'select 1 as one', [])).toEqual([{ one: 1 }]);
+  });
+  afterEach(async () => {
+    await behind.close();
+    await network.close();
+  });
+
+  it('gives DatabaseUnavailable to the statement, to who waits behind it and to who comes next, and serves again when it is whole', async () => {
+    network.blackhole();
+    const [first, second] = await Promise.allSettled([1, 2].map(() => behind.sql('one', 'select 1 as one', [])));
+    expect(first).toMatchObject({ status: 'rejected', reason: silence });
+    expect(second).toMatchObject({ status: 'rejected', reason: { name: 'DatabaseUnavailable', code: 'acquire_timeout' } });
+    // What was silent is thrown away, so this is the connect of another connection.
+    await expect(behind.sql('one', 'select 1 as one', [])).rejects.toMatchObject({ name: 'DatabaseUnavailable' });
+    expect(network.hits).toBeGreaterThan(0);
+    await network.heal();
+    expect(await Promise.all([1, 2, 3].map(() => behind.sql('one', 'select 1 as one', [])))).toEqual(Array(3).fill([{ one: 1 }]));
+  });
+
+  it('ends a transaction that was open, which leaves neither its row nor its lock', async () => {
+    const insert = ['insert_thing', 'insert into thing (id, label) values ($1, $2)', [500, 'silence']] as const;
+    const broken = behind.transaction(async (tx) => {
+      await tx.sql(...insert);
+      network.blackhole();
+      await tx.sql('one', 'select 1 as one', []);
+    });
+    await expect(broken).rejects.toMatchObject(silence);
+    await network.heal();
+    await behind.transaction((tx) => tx.sql(...insert));
+    expect(await db.sql('silence', `select id from thing where label = 'silence'`, [])).toEqual([{ id: '500' }]);
   });
 });

@@ -77,8 +77,12 @@ export const metrics = {
 
   // delivery engine
   inboxDuplicates: counter('leads_inbox_duplicates_total', 'Records that met a live lease or a finished row.', ['consumer']),
-  attempts: counter('leads_attempts_total', 'Calls of a destination, by outcome.', ['destination', 'outcome', 'error_class']),
-  attemptDuration: histogram('leads_attempt_duration_seconds', 'Duration of one call of a destination.', {
+  attempts: counter('leads_attempts_total', 'Calls of a destination, by outcome; test leads included.', [
+    'destination',
+    'outcome',
+    'error_class',
+  ]),
+  attemptDuration: histogram('leads_attempt_duration_seconds', 'Duration of one call of a destination; test leads included.', {
     buckets: callSeconds,
     labelNames: ['destination'],
   }),
@@ -86,18 +90,31 @@ export const metrics = {
     buckets: [1, 2, 3, 4, 6, 10, 20],
     labelNames: ['destination'],
   }),
-  e2e: histogram('leads_e2e_seconds', 'From submitted_at to delivered.', { buckets: journeySeconds, labelNames: ['destination'] }),
-  crmResponses: counter('leads_crm_responses_total', 'Answers of a destination: 2xx, 4xx, 5xx or none.', ['destination', 'status_class']),
+  e2e: histogram('leads_e2e_seconds', 'From submitted_at to delivered; without what a person had sent again.', {
+    buckets: journeySeconds,
+    labelNames: ['destination'],
+  }),
+  crmResponses: counter('leads_crm_responses_total', 'Answers of a destination: 2xx, 4xx, 5xx or none; test leads included.', [
+    'destination',
+    'status_class',
+  ]),
   deliveriesInFlight: gauge('leads_deliveries_in_flight', 'Calls under way.', ['destination']),
   deliveries: gauge('leads_deliveries', 'Unfinished deliveries by state.', ['destination', 'state']),
+  deliveryOldestAge: gauge(
+    'leads_delivery_oldest_age_seconds',
+    'Age since submission of the oldest delivery that is pending, waiting, held or uncertain; without approved replays and corrections.',
+    ['destination', 'state'],
+  ),
   orphaned: gauge(
     'leads_deliveries_orphaned',
     'Open deliveries of destinations that the site file does not have; they end at their deadline.',
     ['destination'],
   ),
-  circuitOpen: gauge('leads_circuit_open', '1 while a destination fails, throttles or refuses us, and only probes are sent.', [
-    'destination',
-  ]),
+  circuitOpen: gauge(
+    'leads_circuit_open',
+    '1 while a destination fails, throttles or refuses us, and only probes are sent. `reason`: failing, throttled or auth.',
+    ['destination', 'reason'],
+  ),
   destinationStateUnknown: gauge(
     'leads_destination_state_unknown',
     '1 while this process cannot read how the destination stands, and sends nothing to it.',
@@ -120,10 +137,13 @@ export const metrics = {
   vaultUnavailable: counter('leads_vault_unavailable_total', 'Batches put back because the vault did not answer.', ['destination']),
 
   // notifier
-  notifications: counter('leads_notifications_total', 'Notifications by outcome.', ['channel', 'outcome']),
+  notifications: counter('leads_notifications_total', 'Notifications by outcome; of test leads only that nobody is told of them.', [
+    'channel',
+    'outcome',
+  ]),
 
   // operator
-  deadLetters: counter('leads_dead_letters_total', 'Dead letters stored, by destination and failure class.', [
+  deadLetters: counter('leads_dead_letters_total', 'Dead letters stored, by destination and failure class; without test leads.', [
     'destination',
     'error_class',
   ]),
@@ -147,6 +167,16 @@ export const metrics = {
     'service',
   ]),
   replayItems: counter('leads_replay_items_total', 'Approved items, by what they came to.', ['outcome']),
+  replayBatchesHalted: gauge(
+    'leads_replay_batches_halted',
+    'Replay batches that are paused, or were stopped within a day, by a rule and not by a person; reason is the code of the rule.',
+    ['state', 'reason'],
+  ),
+  erasureTasksOverdue: gauge(
+    'leads_erasure_tasks_overdue',
+    'Records that approved erasures leave at a destination and that nobody has deleted there in time.',
+    ['destination'],
+  ),
 
   // reconciler
   discrepanciesFound: counter('leads_discrepancies_found_total', 'Discrepancies that a comparison found, each time anew.', [

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { Gauge } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import { onScrape } from './expose.js';
 import { registry } from './metrics.js';
 
@@ -11,7 +11,7 @@ const gauge = (name: string, help: string) => new Gauge({ name, help, registers:
  * Gives a function that stops it.
  */
 export function watchProcess(): () => void {
-  const cpu = gauge('process_cpu_seconds_total', 'CPU time used, user and system.');
+  const cpu = new Counter({ name: 'process_cpu_seconds_total', help: 'CPU time used, user and system.', registers: [registry] });
   const memory = gauge('process_resident_memory_bytes', 'Resident memory.');
   const heap = gauge('nodejs_heap_size_used_bytes', 'Heap in use.');
   const startedAt = gauge('process_start_time_seconds', 'When the process started.');
@@ -21,9 +21,12 @@ export function watchProcess(): () => void {
 
   const watch = watchLag();
   let before = performance.eventLoopUtilization();
+  let countedSeconds = 0;
   const forget = onScrape(() => {
     const { user, system } = process.cpuUsage();
-    cpu.set((user + system) / 1e6);
+    const usedSeconds = (user + system) / 1e6;
+    cpu.inc(usedSeconds - countedSeconds);
+    countedSeconds = usedSeconds;
     memory.set(process.memoryUsage.rss());
     heap.set(process.memoryUsage().heapUsed);
     lag.set(watch.takeMaxMs() / 1_000);

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { takeSecret } from '../random.js';
 import type { KeyRing } from './key-ring.js';
 
 /** Sealed personal data: what is stored. */
@@ -35,14 +36,16 @@ const tagOptions = { authTagLength: tagBytes };
  * to its place: moved to another row it does not open.
  */
 export function seal(ring: KeyRing, plaintext: Buffer, aad: string): Sealed {
-  const random = randomBytes(keyBytes + 2 * ivBytes);
+  const random = takeSecret(keyBytes + 2 * ivBytes);
   const dataKey = random.subarray(0, keyBytes);
   const [dataIv, wrapIv] = [random.subarray(keyBytes, keyBytes + ivBytes), random.subarray(keyBytes + ivBytes)];
-  return {
+  const value = {
     keyId: ring.current,
     wrappedKey: wrap(ring, { dataKey, iv: wrapIv, aad }),
     sealed: encrypt({ key: createSecretKey(dataKey), iv: dataIv, plaintext, aad }),
   };
+  random.fill(0);
+  return value;
 }
 
 /** Opens what seal made with the same aad. Throws SealError. */

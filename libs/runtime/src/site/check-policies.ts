@@ -1,15 +1,24 @@
 import { longestDeadlineMs, longestRecoveryMs } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
+import { builtInLimits, builtInPolicies } from './built-in-policies.js';
 import type { ReadableDestination } from './check-destination.js';
 import { when } from './problems.js';
 
 interface Policy {
-  deadline: number;
+  /** Absent: as built in. */
+  deadline?: number;
   max_age: number;
 }
 
-const standard: Policy = { deadline: 4 * 3_600_000, max_age: 7 * 86_400_000 };
 const days = (ms: number): string => `${Math.ceil(ms / 86_400_000)}d`;
+
+interface PolicySurroundings {
+  destinations: Readonly<Record<string, ReadableDestination>>;
+  /** How long payloads are kept. */
+  vaultMs: number;
+  /** Policies that a rule names. */
+  named: ReadonlySet<string | undefined>;
+}
 
 /**
  * Policies as a whole: what every kept thing has to outlive. A lead may be sent last by an item that is approved at the end of max_age and
@@ -17,12 +26,16 @@ const days = (ms: number): string => `${Math.ceil(ms / 86_400_000)}d`;
  */
 export function checkPolicies(
   policies: Readonly<Record<string, Policy>>,
-  { destinations, vaultMs }: { destinations: Readonly<Record<string, ReadableDestination>>; vaultMs: number },
+  { destinations, vaultMs, named }: PolicySurroundings,
 ): ConfigProblem[] {
-  const all = Object.entries({ default: standard, ...policies });
-  const longestMs = Math.max(...all.map(([, policy]) => recoveryMs(policy)).filter(Number.isFinite));
+  // A built-in one that no rule names binds nobody; without a rule a lead has `default`.
+  const builtIn = Object.entries(builtInPolicies).filter(
+    ([name]) => policies[name] === undefined && (name === 'default' || named.has(name)),
+  );
+  const ages = [...Object.values(policies).map(({ max_age }) => max_age), ...builtIn.map(([, { maxAgeMs }]) => maxAgeMs)];
+  const longestMs = Math.max(...ages.filter(Number.isFinite).map(recoveryMs));
   return [
-    ...Object.entries(policies).flatMap(([name, policy]) => checkPolicy(policy, `policies.${name}`)),
+    ...Object.entries(policies).flatMap(([name, policy]) => checkPolicy(name, policy)),
     ...Object.entries(destinations).flatMap(([name, { native_idempotency: native, key_retention: keptMs }]) =>
       when(native && keptMs < longestMs, {
         path: `destinations.${name}.key_retention`,
@@ -39,10 +52,10 @@ export function checkPolicies(
 }
 
 /** An approval at the end of max_age gives a deadline of its own, whatever the policy's is. */
-const recoveryMs = ({ max_age: maxAge }: Policy): number => maxAge + longestDeadlineMs;
+const recoveryMs = (maxAge: number): number => maxAge + longestDeadlineMs;
 
-function checkPolicy(policy: Policy, path: string): ConfigProblem[] {
-  const { deadline, max_age: maxAge } = policy;
+function checkPolicy(name: string, { deadline = builtInLimits(name).deadlineMs, max_age: maxAge }: Policy): ConfigProblem[] {
+  const path = `policies.${name}`;
   return [
     ...when(deadline > maxAge, {
       path: `${path}.max_age`,
@@ -54,7 +67,7 @@ function checkPolicy(policy: Policy, path: string): ConfigProblem[] {
       problem: 'is longer than the retention of lead.accepted less 7 days',
       fix: `Make it at most ${longestDeadlineMs / 3_600_000}h`,
     }),
-    ...when(Number.isFinite(maxAge) && recoveryMs(policy) > longestRecoveryMs, {
+    ...when(Number.isFinite(maxAge) && recoveryMs(maxAge) > longestRecoveryMs, {
       path: `${path}.max_age`,
       problem: 'and the deadline of an approval behind it outlive the rows that a replay needs',
       fix: `Make it at most ${days(longestRecoveryMs - longestDeadlineMs)}`,

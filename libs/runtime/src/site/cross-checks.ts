@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { longestVaultMs, refusedRecord, unrouted } from '#contracts';
 import type { ConfigProblem } from '../config/config-error.js';
+import { builtInPolicies } from './built-in-policies.js';
 import { checkDestination, readableDestination } from './check-destination.js';
 import { checkPolicies } from './check-policies.js';
 import { hasTwins, when } from './problems.js';
@@ -29,7 +30,7 @@ const readable = z
     destinations: entries(readableDestination),
     policies: entries(
       z
-        .object({ deadline: duration.prefault('4h').catch(0), max_age: duration.prefault('7d').catch(Number.POSITIVE_INFINITY) })
+        .object({ deadline: duration.optional().catch(0), max_age: duration.prefault('7d').catch(Number.POSITIVE_INFINITY) })
         .catch({ deadline: 0, max_age: 0 }),
     ),
     channels: entries(z.unknown()),
@@ -70,7 +71,11 @@ export function crossCheck(document: unknown): ConfigProblem[] {
       ),
     ]),
     ...Object.entries(site.owners).flatMap(([id, { channel }]) => mustExist(site.channels, channel, `owners.${id}.channel`)),
-    ...checkPolicies(site.policies, { destinations: site.destinations, vaultMs: site.retention.vault ?? longestVaultMs }),
+    ...checkPolicies(site.policies, {
+      destinations: site.destinations,
+      vaultMs: site.retention.vault ?? longestVaultMs,
+      named: new Set(site.routing.map(({ policy }) => policy)),
+    }),
   ];
 }
 
@@ -104,7 +109,7 @@ function checkRule(site: Readable, rule: Rule, path: string): ConfigProblem[] {
   const at = `${path}.destinations`;
   return [
     ...rule.destinations.flatMap((name, index) => mustExist(site.destinations, name, `${at}[${index}]`)),
-    ...mustExist({ default: true, ...site.policies }, rule.policy, `${path}.policy`),
+    ...mustExist({ ...builtInPolicies, ...site.policies }, rule.policy, `${path}.policy`),
     ...mustExist(site.channels, rule.chat, `${path}.chat`),
     ...mustExist(site.owners, rule.owner, `${path}.owner`),
     ...when(!site.sources.some(fits), {

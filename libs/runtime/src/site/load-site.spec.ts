@@ -91,6 +91,27 @@ describe('a site file', () => {
     expect(site.owners.ada).toEqual({ id: 'ada', name: 'Sales duty' });
   });
 
+  it('has the policies default and strict without naming them, each with limits of its own where it is changed', () => {
+    const named = 'policies:\n  strict: { attempts: 4, deadline: 15m, max_age: 7d }\n';
+    const strictOf = (text: string) => parseSite(good.replace(named, text), env).policies.strict;
+    const builtIn = { name: 'strict', attempts: 4, deadlineMs: 900_000, maxAgeMs: 604_800_000 };
+    expect(strictOf('')).toEqual(builtIn);
+    expect(strictOf('policies: { hasty: { deadline: 1m } }\n')).toEqual(builtIn);
+    expect(strictOf('policies: { strict: { attempts: 2 } }\n')).toEqual({ ...builtIn, attempts: 2 });
+    expect(strictOf('policies: { strict: { deadline: 10m, max_age: 1d } }\n')).toMatchObject({ deadlineMs: 600_000, maxAgeMs: 86_400_000 });
+    const hasty = parseSite(good.replace(named, 'policies: { hasty: { attempts: 1 } }\n'), env).policies.hasty;
+    expect(hasty).toEqual({ name: 'hasty', attempts: 1, deadlineMs: 14_400_000, maxAgeMs: 604_800_000 });
+  });
+
+  it('has to outlive a built-in policy only where a rule names it', () => {
+    const short = good.replace(
+      'policies:\n  strict: { attempts: 4, deadline: 15m, max_age: 7d }\n',
+      'policies: { default: { max_age: 1d } }\nretention: { vault: 2d }\n',
+    );
+    expect(pathsOf(short)).toEqual(['retention.vault']);
+    expect(pathsOf(short.replace('policy: strict', 'policy: default'))).toEqual([]);
+  });
+
   it('says who is told of dead letters and how often, on channels that there are', () => {
     const owners = 'owners: { ada: { name: Sales duty }, integration: { name: Integration, channel: sales } }';
     const text = good.replace(

@@ -177,7 +177,7 @@ const destination = z.strictObject({
 
 const policy = z.strictObject({
   attempts: z.number().int().min(1).max(20).default(4),
-  deadline: duration.prefault('4h').describe('From submitted_at.'),
+  deadline: duration.optional().describe('From submitted_at. Default 4h; of the policy strict 15m.'),
   max_age: duration.prefault('7d').describe('Replays of anything older are refused.'),
 });
 
@@ -194,7 +194,10 @@ export const siteSchema = z.strictObject({
   sources: z.array(source).min(1),
   routing: z.array(rule).default([]).describe('The first rule that matches counts.'),
   destinations: z.record(destinationName, destination),
-  policies: z.record(slug, policy).default({}),
+  policies: z
+    .record(slug, policy)
+    .default({})
+    .describe('How often and how long a lead is tried. default and strict (a deadline of 15m) are there without being named here.'),
   channels: z.record(slug, channel).default({}),
   owners: z
     .record(

@@ -202,7 +202,7 @@ export interface Site {
   sources: SourceConfig[];
   routing: RouteConfig[];
   destinations: Record<string, DestinationConfig>;
-  /** `default` always stands here, also where the file has none. */
+  /** `default` and `strict` always stand here, also where the file has none. */
   policies: Record<string, PolicyConfig> & { default: PolicyConfig };
   channels: Record<string, ChannelConfig>;
   owners: Record<string, OwnerConfig>;

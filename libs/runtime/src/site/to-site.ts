@@ -1,8 +1,8 @@
+import { builtInLimits, builtInPolicies } from './built-in-policies.js';
 import { toReading } from './reading.js';
 import type { DestinationConfig, OidcConfig, PolicyConfig, ReconcileConfig, Site, SourceConfig } from './site.js';
 import type { SiteDocument } from './site-schema.js';
 
-const defaultPolicy: PolicyConfig = { name: 'default', attempts: 4, deadlineMs: 4 * 3_600_000, maxAgeMs: 7 * 86_400_000 };
 const defaultConnectTimeoutMs = 2_000;
 /** A request is small: what takes longer has stopped. */
 const defaultWriteMs = 5_000;
@@ -10,13 +10,15 @@ const defaultWriteMs = 5_000;
 /** The file's words in the code's words, with names put into the things they name. */
 export function toSite(document: SiteDocument): Site {
   const policies = mapValues(document.policies, (policy, name): PolicyConfig => {
-    return { name, attempts: policy.attempts, deadlineMs: policy.deadline, maxAgeMs: policy.max_age };
+    const { attempts, deadline = builtInLimits(name).deadlineMs, max_age: maxAgeMs } = policy;
+    return { name, attempts, deadlineMs: deadline, maxAgeMs };
   });
+  const { default: usual, strict } = builtInPolicies;
   return {
     sources: document.sources.map(toSource),
     routing: document.routing,
     destinations: mapValues(document.destinations, toDestination),
-    policies: { default: defaultPolicy, ...policies },
+    policies: { default: { name: 'default', ...usual }, strict: { name: 'strict', ...strict }, ...policies },
     channels: mapValues(document.channels, ({ kind, api_url: apiUrl, token, chat_id: chatId, sandbox }, name) => ({
       name,
       kind,

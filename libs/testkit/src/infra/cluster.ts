@@ -8,12 +8,14 @@ import { uniqueName } from '../unique.js';
 import { classArchives } from './class-archives.js';
 import { embeddedJars } from './downloads.js';
 import { javaCommand } from './java.js';
-import { newClusterId, prepareKafka } from './kafka.js';
+import { newClusterId, prepareKafka, type SaslAccount } from './kafka.js';
 
 /** Several Kafka nodes of one test's own, each of them broker and controller; their ids count from 1. */
 export interface KafkaCluster {
   /** "host:port" of each node, the first one's first. */
   readonly brokers: readonly string[];
+  /** The same nodes' doors for clients with an account; empty where there is none. */
+  readonly saslBrokers: readonly string[];
   /** SIGKILL; returns when the process has ended. The data stay. */
   kill(node: number): Promise<void>;
   /** Starts a killed node on its data, and returns when it answers. */
@@ -24,14 +26,20 @@ export interface KafkaCluster {
 
 const readyLimitMs = 120_000;
 
+export interface ClusterOptions {
+  accessLists?: boolean;
+  saslAccount?: SaslAccount;
+}
+
 /**
  * Starts a cluster of so many nodes on fresh data. Topics have as many replicas as there are nodes unless they are made with fewer, and one
- * less must have what is acknowledged. With `accessLists` a list can refuse its clients, who are all `User:ANONYMOUS`. Ends with this process.
- * Throws when a node does not come up, and leaves none behind then.
+ * less must have what is acknowledged. With `accessLists` a list can refuse its clients, who are `User:ANONYMOUS`; with `saslAccount` there are
+ * doors that ask for that account beside those that ask for none. Ends with this process. Throws when a node does not come up, and leaves
+ * none behind then.
  */
-export async function startCluster(nodes: number, { accessLists = false }: { accessLists?: boolean } = {}): Promise<KafkaCluster> {
+export async function startCluster(nodes: number, options: ClusterOptions = {}): Promise<KafkaCluster> {
   const dir = cacheDir('clusters', uniqueName('cluster'));
-  const programs = await prepare(dir, { nodes, accessLists });
+  const programs = await prepare(dir, nodes, options);
   const cluster = new EmbeddedCluster(dir, programs);
   try {
     await Promise.all(programs.map((_, at) => cluster.start(at + 1)));
@@ -45,19 +53,21 @@ export async function startCluster(nodes: number, { accessLists = false }: { acc
 interface Node {
   program: Program;
   port: number;
+  saslPort: number | undefined;
 }
 
-async function prepare(dir: string, { nodes, accessLists }: { nodes: number; accessLists: boolean }): Promise<Node[]> {
+async function prepare(dir: string, nodes: number, { accessLists = false, saslAccount }: ClusterOptions): Promise<Node[]> {
   const java = javaCommand();
   const progress = (): void => undefined;
   const jars = await embeddedJars(progress);
   const archives = await classArchives({ java, jars, progress, runOnce });
-  const base = await freePortRange(2 * nodes);
+  const base = await freePortRange(3 * nodes);
   const controllerPorts = Array.from({ length: nodes }, (_, at) => base + nodes + at);
   const id = newClusterId();
   return Promise.all(
     controllerPorts.map(async (controllerPort, at) => {
       const home = join(dir, `node-${at + 1}`);
+      const saslPort = saslAccount === undefined ? undefined : base + 2 * nodes + at;
       const program = await prepareKafka({
         dir: home,
         logFile: join(home, 'log'),
@@ -67,9 +77,10 @@ async function prepare(dir: string, { nodes, accessLists }: { nodes: number; acc
         port: base + at,
         controllerPort,
         accessLists,
+        ...(saslAccount === undefined || saslPort === undefined ? {} : { sasl: { ...saslAccount, port: saslPort } }),
         cluster: { id, node: at + 1, controllerPorts },
       });
-      return { program, port: base + at };
+      return { program, port: base + at, saslPort };
     }),
   );
 }
@@ -85,6 +96,7 @@ async function runOnce(program: Program): Promise<void> {
 
 class EmbeddedCluster implements KafkaCluster {
   readonly brokers: readonly string[];
+  readonly saslBrokers: readonly string[];
   private readonly running = new Map<number, RunningProgram>();
   private readonly atExit = (): void => {
     for (const { child } of this.running.values()) child.kill('SIGKILL');
@@ -95,6 +107,7 @@ class EmbeddedCluster implements KafkaCluster {
     private readonly nodes: readonly Node[],
   ) {
     this.brokers = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    this.saslBrokers = nodes.flatMap(({ saslPort }) => (saslPort === undefined ? [] : [`127.0.0.1:${saslPort}`]));
     process.once('exit', this.atExit);
   }
 

@@ -21,8 +21,22 @@ export interface KafkaOptions {
   cluster?: ClusterPlace;
   /** Asks access control lists who may do what. What no list speaks of is allowed to everybody. Default: nobody is asked. */
   accessLists?: boolean;
+  /** A second door, for clients that say who they are. Default: none. */
+  sasl?: SaslDoor;
   /** Ends the preparation. */
   signal?: AbortSignal;
+}
+
+/** Account of clients over SASL PLAIN without TLS. */
+export interface SaslAccount {
+  username: string;
+  password: string;
+  /** A connection must show its account again before this, else the broker closes it. */
+  sessionMs: number;
+}
+
+export interface SaslDoor extends SaslAccount {
+  port: number;
 }
 
 export interface ClusterPlace {
@@ -37,16 +51,17 @@ export interface ClusterPlace {
 // A node is broker and controller. Everything has as many replicas as there are nodes, all but one of which must have what is acknowledged;
 // no wait before a group's first rebalance; short sessions allowed so that tests that kill a consumer need not wait 30 s for its partitions,
 // nor a killed broker for its own; no topic by accident.
-const serverProperties = ({ dir, port, controllerPort, cluster, accessLists }: KafkaOptions): string => {
+const serverProperties = ({ dir, port, controllerPort, cluster, accessLists, sasl }: KafkaOptions): string => {
   const controllers = cluster?.controllerPorts ?? [controllerPort];
   const replicas = controllers.length;
   const inSync = Math.max(1, replicas - 1);
+  const doors = [`PLAINTEXT://127.0.0.1:${port}`, ...(sasl === undefined ? [] : [`SASL_PLAINTEXT://127.0.0.1:${sasl.port}`])].join(',');
   return `process.roles=broker,controller
 node.id=${cluster?.node ?? 1}
 controller.quorum.voters=${controllers.map((controller, at) => `${at + 1}@127.0.0.1:${controller}`).join(',')}
-listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
-advertised.listeners=PLAINTEXT://127.0.0.1:${port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=${doors},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=${doors}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs=${join(dir, 'data')}
@@ -73,8 +88,13 @@ background.threads=2
 log.cleaner.threads=1
 log.cleaner.dedupe.buffer.size=16777216
 log.index.size.max.bytes=524288
-${accessLists ? authorizer : ''}`;
+${accessLists ? authorizer : ''}${sasl === undefined ? '' : saslDoor(sasl)}`;
 };
+
+const saslDoor = ({ username, password, sessionMs }: SaslDoor): string => `sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_${username}="${password}";
+connections.max.reauth.ms=${sessionMs}
+`;
 
 const authorizer = `authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 allow.everyone.if.no.acl.found=true

@@ -7,7 +7,7 @@ import { readJsonFile } from '../json-file.js';
 import { identify, isRunning, type ProcessIdentity } from '../process/identity.js';
 import { freePortRange } from '../process/ports.js';
 import { stopProcess } from '../process/program.js';
-import { eventually } from '../process/wait.js';
+import { eventually, pause } from '../process/wait.js';
 import { cacheDir, projectRoot } from '../project-root.js';
 import { uniqueName } from '../unique.js';
 import { infraAnswers } from './infra-answers.js';
@@ -40,8 +40,10 @@ export interface Stack {
   /** Stops a part and keeps it down until `startInfra`. */
   stopInfra(part: InfraPart): Promise<void>;
   startInfra(part: InfraPart): Promise<void>;
-  /** Stops the instance; its launcher must have left nothing behind. */
-  stop(): Promise<void>;
+  /** Has a part, its child processes included, stand still for `ms`: connections stay open, and nothing on them is answered. */
+  freezeInfra(part: InfraPart, ms: number): Promise<void>;
+  /** Stops the instance; its launcher must have left nothing behind. `lookBack` is called once all has ended, before anything is removed. */
+  stop(lookBack?: () => Promise<void>): Promise<void>;
 }
 
 const run = promisify(execFile);
@@ -130,8 +132,25 @@ class RunningStack implements Stack {
     await this.answers(part, identity);
   }
 
-  async stop(): Promise<void> {
-    await command(this.temporary ? 'reset' : 'stop', ['--run-dir', this.runDir]);
+  async freezeInfra(part: InfraPart, ms: number): Promise<void> {
+    const { pid } = this.child(part).identity;
+    // The parent first: one that stands still has no more children.
+    process.kill(pid, 'SIGSTOP');
+    const children = await childrenOf(pid);
+    for (const child of children) signalIfThere(child, 'SIGSTOP');
+    await pause(ms);
+    for (const each of [...children, pid]) signalIfThere(each, 'SIGCONT');
+  }
+
+  async stop(lookBack?: () => Promise<void>): Promise<void> {
+    const toThis = ['--run-dir', this.runDir];
+    if (lookBack !== undefined) await command('stop', toThis);
+    try {
+      await lookBack?.();
+    } finally {
+      if (this.temporary) await command('reset', toThis);
+      else if (lookBack === undefined) await command('stop', toThis);
+    }
   }
 
   private child(name: string): RecordedChild {
@@ -152,4 +171,21 @@ class RunningStack implements Stack {
 async function end(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<void> {
   process.kill(identity.pid, signal);
   await eventually(`process ${identity.pid} to end`, () => !isRunning(identity), { everyMs: 5 });
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  // Exit code 1: it has none.
+  const { stdout } = await run('pgrep', ['-P', String(pid)]).catch((error: Error & { code?: number }) => {
+    if (error.code === 1) return { stdout: '' };
+    throw error;
+  });
+  return stdout.split('\n').filter(Boolean).map(Number);
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }

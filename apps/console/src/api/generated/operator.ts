@@ -23,7 +23,7 @@ export interface components {
       roles: ('viewer' | 'operator' | 'approver' | 'admin')[];
       permissions: ('list' | 'reveal' | 'replay_request' | 'replay_approve' | 'delete' | 'configure')[];
       organizations: '*' | string[];
-      /** @description One person alone may approve a batch of this size. */
+      /** @description One person alone may have this many items approved, under way or within an hour. */
       single_operator_policy?: {
         max: number;
       };
@@ -133,9 +133,18 @@ export interface components {
         concurrency?: number;
         /** @description Share of calls that may be retries while it fails. */
         retry_budget?: number;
+        /** @description A part that is absent waits for what is left of the whole. */
         timeouts?: {
           connect_ms: number;
+          /** @description From a connection until the network has all of the request. */
+          write_ms?: number;
+          /** @description From there to the first byte of the answer. */
+          first_byte_ms?: number;
+          /** @description From there to its last byte. */
+          read_ms?: number;
+          /** @description Of a whole call; a part never waits longer than is left of it. */
           total_ms: number;
+          /** @description The same of a lookup. */
           lookup_ms: number;
         };
         /** @description Of the calls of the last 24 hours, in milliseconds to within 5 %, some seconds late. What was not measured is absent. */
@@ -160,7 +169,7 @@ export interface components {
             p99: number;
             count: number;
           };
-          /** @description Of whole calls; the oldest hour first. */
+          /** @description Of whole calls, and of their parts where those were measured; the oldest hour first. */
           by_hour: {
             p50: number;
             p95: number;
@@ -168,19 +177,47 @@ export interface components {
             count: number;
             /** Format: date-time */
             at: string;
+            connect?: {
+              p50: number;
+              p95: number;
+              p99: number;
+              count: number;
+            };
+            first_byte?: {
+              p50: number;
+              p95: number;
+              p99: number;
+              count: number;
+            };
           }[];
         };
         backlog: {
           waiting: number;
           held: number;
           uncertain: number;
+          /** @description Leads on the topic that no process has taken up yet, test leads included: while nothing is sent there none is. Absent: of a channel, or nobody answers. */
+          unclaimed?: {
+            count?: number;
+            /** @description `count` is an upper bound: not every record was looked at yet. */
+            at_most?: boolean;
+            /**
+             * Format: date-time
+             * @description When the oldest of them was submitted.
+             */
+            oldest_at?: string;
+            /**
+             * @description Why there is no `count`: Kafka does not answer or refuses, or the group has no committed position.
+             * @enum {string}
+             */
+            unknown?: 'kafka_away' | 'kafka_refused' | 'no_position';
+          };
           /**
            * Format: date-time
-           * @description When the oldest that waits or is held was submitted.
+           * @description When the oldest that waits, is held or is unclaimed was submitted.
            */
           oldest_at?: string;
         };
-        /** @description While a backlog goes down. */
+        /** @description While a backlog goes down: of what waits, is held and is unclaimed. Absent also while the last is not known. */
         drain?: {
           left: number;
           total: number;
@@ -204,6 +241,8 @@ export interface components {
     DestinationsHoldRequest: {
       /** @description For colleagues; no addresses or numbers of leads: it is kept for good. */
       reason: string;
+      /** @description When the hold began that you have seen, null where you saw none; refused where it is another by now. Absent: not looked at. */
+      since?: string | null;
       /**
        * @description Where a destination and a channel have the same name; default: the destination.
        * @enum {string}
@@ -217,6 +256,8 @@ export interface components {
     DestinationsReleaseRequest: {
       /** @description For colleagues; no addresses or numbers of leads: it is kept for good. */
       reason: string;
+      /** @description When the hold began that you have seen, null where you saw none; refused where it is another by now. Absent: not looked at. */
+      since?: string | null;
       /**
        * @description Where a destination and a channel have the same name; default: the destination.
        * @enum {string}
@@ -290,8 +331,8 @@ export interface components {
         | {
             /** @description Event id and destination: there is no dead letter of it. */
             dead_letter_id: string;
-            /** @constant */
-            state: 'held';
+            /** @enum {string} */
+            state: 'held' | 'uncertain';
             service: string;
             event_id: string;
             destination: string;
@@ -301,7 +342,7 @@ export interface components {
             form: string | null;
             campaign: string | null;
             test: boolean;
-            /** @description Why nothing is sent: `hold` by a person, or the trouble of the destination. */
+            /** @description Why nothing is sent: `hold` by a person, or the trouble of the destination; of what is uncertain `unverified_write`. */
             class: string;
             /** @description What the last call was answered. */
             code: string | null;
@@ -333,6 +374,39 @@ export interface components {
       )[];
       /** @description Absent on the last page. */
       next?: string;
+      /** @description Only of `held`: every destination that nothing is sent to, with what lies on its topic: its group reads nothing meanwhile, so that leads of that time are in no group. One by one they are listed, as intake has them. */
+      blocked?: {
+        service: string;
+        destination: string;
+        /** @enum {string} */
+        mode: 'blocked' | 'probing';
+        reason: string;
+        hold?: {
+          by: string;
+          reason: string;
+          at: string;
+        };
+        /** @description No probe before then. */
+        open_until?: string;
+        /** @description Leads on the topic that no process has taken up yet, test leads included: while nothing is sent there none is. Absent: of a channel, or nobody answers. */
+        unclaimed?: {
+          count?: number;
+          /** @description `count` is an upper bound: not every record was looked at yet. */
+          at_most?: boolean;
+          /**
+           * Format: date-time
+           * @description When the oldest of them was submitted.
+           */
+          oldest_at?: string;
+          /**
+           * @description Why there is no `count`: Kafka does not answer or refuses, or the group has no committed position.
+           * @enum {string}
+           */
+          unknown?: 'kafka_away' | 'kafka_refused' | 'no_position';
+        };
+      }[];
+      /** @description Services that do not answer: what only they know is left out. */
+      unavailable?: string[];
     };
     LettersGroupsResponse: {
       /**
@@ -369,6 +443,39 @@ export interface components {
       }[];
       /** @description Smaller groups that are not shown. */
       left_out: number;
+      /** @description Only of `held`: every destination that nothing is sent to, with what lies on its topic: its group reads nothing meanwhile, so that leads of that time are in no group. One by one they are listed, as intake has them. */
+      blocked?: {
+        service: string;
+        destination: string;
+        /** @enum {string} */
+        mode: 'blocked' | 'probing';
+        reason: string;
+        hold?: {
+          by: string;
+          reason: string;
+          at: string;
+        };
+        /** @description No probe before then. */
+        open_until?: string;
+        /** @description Leads on the topic that no process has taken up yet, test leads included: while nothing is sent there none is. Absent: of a channel, or nobody answers. */
+        unclaimed?: {
+          count?: number;
+          /** @description `count` is an upper bound: not every record was looked at yet. */
+          at_most?: boolean;
+          /**
+           * Format: date-time
+           * @description When the oldest of them was submitted.
+           */
+          oldest_at?: string;
+          /**
+           * @description Why there is no `count`: Kafka does not answer or refuses, or the group has no committed position.
+           * @enum {string}
+           */
+          unknown?: 'kafka_away' | 'kafka_refused' | 'no_position';
+        };
+      }[];
+      /** @description Services that do not answer: what only they know is left out. */
+      unavailable?: string[];
     };
     LettersShowResponse: {
       items: {
@@ -509,6 +616,47 @@ export interface components {
       /** @description How many letters it is about. */
       letters: number;
     };
+    LettersDismissManyRequest: {
+      ids?: string[];
+      group?:
+        | string
+        | {
+            /** Format: uuid */
+            key: string;
+            /**
+             * Format: date-time
+             * @description `as_of` of the answer with the groups. Absent: now.
+             */
+            as_of?: string;
+          };
+      /** @description Of a group: its `count` as it was shown. Where more letters than that are open in it now, nothing is dismissed. */
+      expected?: number;
+      /**
+       * Format: uuid
+       * @description `next` of the answer before.
+       */
+      after?: string;
+      /** @description For colleagues; no addresses or numbers of leads: it is kept for good. */
+      reason: string;
+    };
+    LettersDismissManyResponse: {
+      /** @description How many were closed by this request. */
+      dismissed: number;
+      /** @description How many stay as they are, by why. */
+      left: {
+        /** @description They close by what becomes of their delivery: replay or discard it. */
+        delivery_decides: number;
+        /** @description An approved batch has them. */
+        in_batch: number;
+        /** @description Somebody else closed them meanwhile. */
+        closed_before: number;
+      };
+      /**
+       * Format: uuid
+       * @description There are more letters: ask again with it as `after`.
+       */
+      next?: string;
+    };
     LettersDismissRequest: {
       /** @description For colleagues; no addresses or numbers of leads: it is kept for good. */
       reason: string;
@@ -522,6 +670,7 @@ export interface components {
       as_of: string;
       /** @description When the services were last asked for what is under way; null: not within the last hour. */
       sampled_at: string | null;
+      /** @description `unclaimed`: on the topic, taken up by nobody yet, without test leads; absent also where nobody can say. */
       counts: {
         destination: string;
         state: string;
@@ -545,12 +694,14 @@ export interface components {
         erased: number;
         unaccounted: number;
       } | null;
-      /** @description Each minute of the last hour; null: a service did not answer. */
+      /** @description Each minute of the last hour; null: a service did not answer, or nobody could say what lies unclaimed. */
       backlog: {
         /** Format: date-time */
         at: string;
         waiting: number | null;
         held: number | null;
+        /** @description On the topic, taken up by nobody yet. */
+        unclaimed: number | null;
         dead: number;
         open: number | null;
         oldest_age_ms: number | null;
@@ -955,7 +1106,7 @@ export interface components {
     };
     BatchesResumeRequest: {
       /** @description For colleagues; no addresses or numbers of leads: it is kept for good. */
-      reason?: string;
+      reason: string;
     };
     BatchesResumeResponse: {
       /** Format: uuid */
@@ -1343,6 +1494,44 @@ export interface components {
       event_id: string;
       /** @enum {string} */
       result: 'withdrawn' | 'gone';
+    };
+    CorrectionsListResponse: {
+      items: {
+        /** Format: uuid */
+        correction_id: string;
+        /** @enum {string} */
+        state: 'draft' | 'approved' | 'sent' | 'done' | 'failed' | 'expired';
+        /** Format: uuid */
+        event_id: string;
+        lead_ref: string;
+        destination: string;
+        organization: string;
+        /** @description Of the payload of the same lead. */
+        revision: number;
+        /** @description Names of what changes, never the values. */
+        fields: string[];
+        /** @description change: the destination has it, it is changed there; keep: it has it, nothing changes; create: it does not have it. */
+        operations: {
+          operation_key: string;
+          kind: string;
+          /** @enum {string} */
+          step: 'change' | 'keep' | 'create';
+          found: boolean;
+          ref?: string;
+        }[];
+        hash: string;
+        author: string;
+        approver: string | null;
+        reason: string;
+        created_at: string;
+        expires_at: string;
+        approved_at: string | null;
+        sent_at: string | null;
+        ended_at: string | null;
+        class: string | null;
+        code: string | null;
+      }[];
+      next?: string;
     };
     CorrectionsDraftRequest: {
       /** Format: uuid */
@@ -1836,6 +2025,7 @@ export interface components {
           | 'succeeded_without_attempt'
           | 'assigned_without_owner'
           | 'wrong_contact'
+          | 'told_late'
           | 'without_letter'
           | 'letter_without_state';
         /** @description Names of what differs, never a value. */

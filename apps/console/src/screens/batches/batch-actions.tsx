@@ -68,22 +68,35 @@ export function BatchActions({ batch }: { batch: Batch }) {
   );
 }
 
+const words = {
+  pause: {
+    title: 'Pause this batch',
+    about: 'Nothing further is begun. What is under way ends as it would. Somebody who may approve can resume it.',
+    action: 'Pause',
+  },
+  resume: {
+    title: 'Resume this batch',
+    about: 'It goes on where it was, with the canary first if that was not through. Say what has changed since it was paused.',
+    action: 'Resume',
+  },
+} as const;
+
 function RunActions({ batch }: { batch: Batch }) {
-  const [pausing, setPausing] = useState(false);
+  const [asking, setAsking] = useState<'pause' | 'resume'>();
   const path = `batches/${batch.batch_id}`;
   const pause = useChange({ act: (reason: string) => post(`${path}/pause`, { reason }), done: 'Paused', stale, quiet: true });
-  const resume = useChange({ act: () => post(`${path}/resume`), done: 'It goes on', stale });
+  const resume = useChange({ act: (reason: string) => post(`${path}/resume`, { reason }), done: 'It goes on', stale, quiet: true });
   const stop = useChange({ act: () => post(`${path}/stop`), done: 'Stopped. Nothing further is sent.', stale });
   const isMoving = moving.includes(batch.state);
   const isPaused = batch.state === 'paused';
   const ended = `It is ${batch.state}`;
   return (
     <>
-      <Act needs={onDuty} refused={isMoving ? undefined : ended} onPress={() => setPausing(true)}>
+      <Act needs={onDuty} refused={isMoving ? undefined : ended} onPress={() => setAsking('pause')}>
         Pause …
       </Act>
-      <Act needs="replay_approve" refused={isPaused ? undefined : ended} busy={resume.isPending} onPress={() => resume.mutate()}>
-        Resume
+      <Act needs="replay_approve" refused={isPaused ? undefined : ended} onPress={() => setAsking('resume')}>
+        Resume …
       </Act>
       <Act
         needs={onDuty}
@@ -94,13 +107,11 @@ function RunActions({ batch }: { batch: Batch }) {
       >
         Stop
       </Act>
-      {pausing && (
+      {asking !== undefined && (
         <ReasonDialog
-          title="Pause this batch"
-          about="Nothing further is begun. What is under way ends as it would. Somebody who may approve can resume it."
-          action="Pause"
-          onClose={() => setPausing(false)}
-          onDo={(reason) => pause.mutateAsync(reason)}
+          {...words[asking]}
+          onClose={() => setAsking(undefined)}
+          onDo={(reason) => (asking === 'pause' ? pause : resume).mutateAsync(reason)}
         />
       )}
     </>

@@ -9,9 +9,15 @@ import { number, shortId } from '../../parts/words.js';
 export function aboutOf({ selection }: Pick<Batch, 'selection'>): string {
   const { event_ids: ids, discrepancies, ...named } = selection ?? {};
   if (typeof discrepancies === 'object' && discrepancies !== null) return aboutRepair(discrepancies);
-  const parts = Object.values(named).filter((value) => typeof value === 'string');
+  const parts = Object.entries(named).flatMap(([name, value]) => partOf(name, value));
   if (Array.isArray(ids)) parts.push(ids.length === 1 ? 'one lead' : `${ids.length} leads by id`);
-  return parts.map((part) => String(part).replaceAll('_', ' ')).join(' · ') || 'everything open';
+  return parts.map((part) => part.replaceAll('_', ' ')).join(' · ') || 'everything open';
+}
+
+function partOf(name: string, value: unknown): string[] {
+  if (name === 'schema_id') return [`schema ${String(value)}`];
+  if (value === true) return [name.replace(/^no_/, 'no ')];
+  return typeof value === 'string' ? [value] : [];
 }
 
 /** A batch that repairs what differs at a destination. */
@@ -75,7 +81,11 @@ function BatchRow({ batch }: { batch: Batch }) {
         <BatchChip batch={batch} />
       </td>
       <td style={{ minWidth: 130 }}>
-        <Progress share={batch.progress ?? 0} label={`Progress of batch ${shortId(id)}`} bad={endedBadly(batch)} />
+        <Progress
+          share={batch.progress ?? 0}
+          label={`Progress of batch ${shortId(id)}`}
+          bad={endedBadly(batch) || batch.state === 'stopped'}
+        />
         <small>
           {number(counts?.succeeded)} of {number(counts?.approved || counts?.items)}
           {notDelivered(batch) > 0 ? `, ${number(notDelivered(batch))} not delivered` : ''}

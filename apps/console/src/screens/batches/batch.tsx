@@ -108,7 +108,11 @@ function Course({ batch }: { batch: Batch }) {
   return (
     <Panel title="Course" side={batch.state === 'running' && <span className="quiet">{number(rate)} per second now</span>}>
       <div className="inside stack">
-        <Progress share={progress} label="Share of the approved items that have ended" bad={endedBadly(batch)} />
+        <Progress
+          share={progress}
+          label="Share of the approved items that have ended"
+          bad={endedBadly(batch) || batch.state === 'stopped'}
+        />
         <p>
           {number(counts.sent)} of {number(counts.approved || counts.eligible || counts.items)} sent
         </p>

@@ -1,35 +1,18 @@
 import { useState } from 'react';
 import { useLocation, useNavigate } from 'react-router';
 import { post } from '../../api/client.js';
-import type { Batch, BatchFilter, DraftRequest } from '../../api/types.js';
+import type { Batch, BatchFilter } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { Field } from '../../parts/field.js';
 import { Failure, Panel, ScreenHead } from '../../parts/small.js';
 import { useChange } from '../../parts/use-change.js';
 import { number } from '../../parts/words.js';
+import { draftOf } from './draft-of.js';
 
 /** What the screen before has chosen; it comes with the history entry, not with the address. */
 interface Chosen {
   filter?: BatchFilter;
   count?: number;
-}
-
-const text = (form: FormData, name: string): string => String(form.get(name) ?? '').trim();
-
-function requestOf(form: FormData, eventIds: string[] | undefined): DraftRequest {
-  const named = Object.fromEntries(
-    ['destination', 'class', 'code', 'organization'].map((name) => [name, text(form, name)]).filter(([, value]) => value !== ''),
-  );
-  return {
-    filter: { ...named, ...(eventIds !== undefined && { event_ids: eventIds }) },
-    max: Number(text(form, 'max')),
-    new_deadline: text(form, 'new_deadline'),
-    rate_per_s: Number(text(form, 'rate_per_s')),
-    concurrency: Number(text(form, 'concurrency')),
-    ...(text(form, 'max_duration') !== '' && { max_duration: text(form, 'max_duration') }),
-    ...(text(form, 'canary') !== '' && { canary: Number(text(form, 'canary')) }),
-    reason: text(form, 'reason'),
-  };
 }
 
 export function DraftScreen() {
@@ -38,15 +21,16 @@ export function DraftScreen() {
   const eventIds = chosen.filter?.event_ids;
   const [short, setShort] = useState(false);
   const draft = useChange({
-    act: (request: DraftRequest) => post<Pick<Batch, 'batch_id'> & { items: number }>('batches', request),
+    act: async (form: FormData) => post<Pick<Batch, 'batch_id'> & { items: number }>('batches', draftOf(form, eventIds)),
     done: ({ items }) => `Drafted with ${number(items)} items. Nothing was sent.`,
     stale: ['batches', 'audit'],
     quiet: true,
   });
   const submit = async (form: FormData) => {
-    setShort(text(form, 'reason') === '');
-    if (text(form, 'reason') === '') return;
-    const { batch_id } = await draft.mutateAsync(requestOf(form, eventIds));
+    const reasonless = String(form.get('reason') ?? '').trim() === '';
+    setShort(reasonless);
+    if (reasonless) return;
+    const { batch_id } = await draft.mutateAsync(form);
     void navigate(`/batches/${batch_id}`);
   };
   return (
@@ -64,7 +48,7 @@ export function DraftScreen() {
         }}
       >
         <Selection filter={chosen.filter} count={chosen.count} />
-        <Limits />
+        <Limits count={chosen.count} />
         <Panel title="Why">
           <div className="inside field">
             <label htmlFor="reason">Reason</label>
@@ -83,6 +67,14 @@ export function DraftScreen() {
   );
 }
 
+/** Half-open, in the zone of the machine. */
+const windows = [
+  ['Submitted from', 'submitted_from', 'In your own time zone; empty: any'],
+  ['Submitted before', 'submitted_to', undefined],
+  ['Ended from', 'dead_from', 'When it ended without its effect'],
+  ['Ended before', 'dead_to', undefined],
+] as const;
+
 function Selection({ filter = {}, count }: Chosen) {
   return (
     <Panel title="Which letters" side={count !== undefined && <span className="quiet">{number(count)} chosen on the screen before</span>}>
@@ -93,19 +85,65 @@ function Selection({ filter = {}, count }: Chosen) {
         <div className="fields">
           <Field label="Destination" name="destination" defaultValue={filter.destination} placeholder="any" />
           <Field label="Class" name="class" defaultValue={filter.class} placeholder="any" />
-          <Field label="Code" name="code" defaultValue={filter.code} placeholder="any" />
+          <FieldOrNone label="Code" name="code" value={filter.code} none={filter.no_code} without="Only without a code" />
+          <FieldOrNone
+            label="Schema id"
+            name="schema_id"
+            type="number"
+            min={0}
+            value={filter.schema_id}
+            none={filter.no_schema_id}
+            without="Only without a schema id"
+          />
           <Field label="Organization" name="organization" defaultValue={filter.organization} placeholder="any you may see" />
+          <Field label="Source" name="source" defaultValue={filter.source} placeholder="any" />
+          <Field label="Form" name="form" defaultValue={filter.form} placeholder="any" />
+        </div>
+        <div className="fields">
+          {windows.map(([label, name, help]) => (
+            <Field key={name} label={label} name={name} type="datetime-local" help={help} />
+          ))}
         </div>
       </div>
     </Panel>
   );
 }
 
-function Limits() {
+interface FieldOrNoneProps {
+  label: string;
+  name: 'code' | 'schema_id';
+  type?: 'number';
+  min?: number;
+  value: string | number | undefined;
+  /** Only what has none is meant. */
+  none: boolean | undefined;
+  without: string;
+}
+
+/** What letters say of this, or that they say nothing of it. */
+function FieldOrNone({ name, value, none = false, without, ...field }: FieldOrNoneProps) {
+  const [absent, setAbsent] = useState(none);
+  return (
+    <div className="stack">
+      <Field {...field} name={name} defaultValue={value} disabled={absent} placeholder={absent ? 'none' : 'any'} />
+      <label className="row">
+        <input type="checkbox" name={`no_${name}`} checked={absent} onChange={(event) => setAbsent(event.target.checked)} />
+        {without}
+      </label>
+    </div>
+  );
+}
+
+/** What a batch holds at most unless more letters were chosen, and what the API lets one hold. */
+const usualItems = 1_000;
+const mostItems = 100_000;
+
+function Limits({ count = 0 }: Pick<Chosen, 'count'>) {
+  const max = Math.min(mostItems, Math.max(usualItems, count));
   return (
     <Panel title="How far it may go">
       <div className="fields inside">
-        <Field label="Items at most" name="max" type="number" min={1} defaultValue={1_000} />
+        <Field label="Items at most" name="max" type="number" min={1} max={mostItems} defaultValue={max} />
         <Field label="Items per second" name="rate_per_s" type="number" min={1} max={1_000} defaultValue={20} />
         <Field label="Under way at once" name="concurrency" type="number" min={1} defaultValue={50} />
         <Field label="Canary" name="canary" type="number" min={10} max={50} placeholder="1 %, 10 to 50" help="Tried and looked up first" />

@@ -27,7 +27,8 @@ export function DestinationActions({ state: { destination, service, mode, hold, 
   const [open, setOpen] = useState<keyof typeof words>();
   const path = `destinations/${encodeURIComponent(destination)}`;
   const act = useChange({
-    act: ({ what, reason }: { what: keyof typeof words; reason: string }) => post(`${path}/${what}`, { reason, service }),
+    act: ({ what, reason }: { what: keyof typeof words; reason: string }) =>
+      post(`${path}/${what}`, { reason, service, since: hold?.since ?? null }),
     done: `${destination}: done`,
     stale,
     quiet: true,

@@ -110,6 +110,14 @@ function Standing({ state }: { state: DestinationState }) {
       <dd>{number(backlog.waiting)}</dd>
       <dt>Held</dt>
       <dd>{number(backlog.held)}</dd>
+      {backlog.unclaimed !== undefined && (
+        <>
+          <dt>Not taken up yet</dt>
+          <dd>
+            <Unclaimed unclaimed={backlog.unclaimed} />
+          </dd>
+        </>
+      )}
       <dt>Uncertain</dt>
       <dd>{number(backlog.uncertain)}</dd>
       <dt>Oldest</dt>
@@ -128,6 +136,29 @@ function Standing({ state }: { state: DestinationState }) {
       <dt>At once</dt>
       <dd>{number(state.concurrency)}</dd>
     </dl>
+  );
+}
+
+const whyUnknown: Readonly<Record<string, string>> = {
+  kafka_away: 'not known: Kafka does not answer',
+  kafka_refused: 'not known: Kafka refuses to tell',
+  no_position: 'not known: its group has no committed position (leadctl topics apply)',
+};
+
+/** What lies on the topic: while nothing is sent there, nothing is taken up. */
+function Unclaimed({ unclaimed }: { unclaimed: NonNullable<DestinationState['backlog']['unclaimed']> }) {
+  const { count, at_most: atMost, oldest_at: oldest, unknown } = unclaimed;
+  if (unknown !== undefined) return <span className="toned tone-unsure">{whyUnknown[unknown] ?? plain(unknown)}</span>;
+  return (
+    <>
+      {atMost && 'at most '}
+      {number(count)} on the topic
+      {oldest !== undefined && (
+        <>
+          , the oldest submitted <Ago at={oldest} />
+        </>
+      )}
+    </>
   );
 }
 

@@ -2,14 +2,36 @@ import type { DestinationState, Percentiles } from '../../api/types.js';
 import { Chart } from '../../parts/chart.js';
 import { duration, sentence } from '../../parts/words.js';
 
+type Timeouts = NonNullable<DestinationState['timeouts']>;
+
+/** What is waited for each part that is measured. */
 const phases = [
-  ['connect', 'connect_ms'],
-  ['first_byte', 'total_ms'],
-  ['total', 'total_ms'],
+  ['connect', ({ connect_ms }: Timeouts) => connect_ms],
+  ['first_byte', ({ first_byte_ms, total_ms }: Timeouts) => Math.min(first_byte_ms ?? total_ms, total_ms)],
+  ['total', ({ total_ms }: Timeouts) => total_ms],
 ] as const;
 
 /** What was measured, beside what is waited for: a timeout below the slowest calls makes uncertain leads. */
-export function Latency({ state: { latency, timeouts } }: { state: DestinationState }) {
+export function Latency({ state }: { state: DestinationState }) {
+  return (
+    <div>
+      <Measured state={state} />
+      {state.timeouts !== undefined && <NotMeasured timeouts={state.timeouts} />}
+    </div>
+  );
+}
+
+/** Limits with nothing to compare them to. */
+function NotMeasured({ timeouts: { write_ms, read_ms, lookup_ms } }: { timeouts: Timeouts }) {
+  const parts = [
+    write_ms !== undefined && `${duration(write_ms)} until the request is out`,
+    read_ms !== undefined && `${duration(read_ms)} for the rest of the answer`,
+    `${duration(lookup_ms)} for a lookup`,
+  ];
+  return <p className="quiet">We also wait {parts.filter(Boolean).join(', ')}.</p>;
+}
+
+function Measured({ state: { latency, timeouts } }: { state: DestinationState }) {
   return (
     <div className="table-wrap">
       <table>
@@ -32,8 +54,8 @@ export function Latency({ state: { latency, timeouts } }: { state: DestinationSt
           </tr>
         </thead>
         <tbody>
-          {phases.map(([phase, limit]) => (
-            <Phase key={phase} phase={phase} measured={latency[phase]} limitMs={timeouts?.[limit]} />
+          {phases.map(([phase, limitOf]) => (
+            <Phase key={phase} phase={phase} measured={latency[phase]} limitMs={timeouts && limitOf(timeouts)} />
           ))}
         </tbody>
       </table>

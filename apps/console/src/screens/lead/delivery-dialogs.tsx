@@ -1,4 +1,4 @@
-import { post } from '../../api/client.js';
+import { ApiError, post } from '../../api/client.js';
 import type { Timeline, TimelineDelivery, TimelineOperation } from '../../api/types.js';
 import { Choice, Field } from '../../parts/field.js';
 import { ReasonDialog } from '../../parts/reason-dialog.js';
@@ -31,7 +31,7 @@ export function EvidenceDialog({ lead, delivery, operation, onClose }: Props & {
           service: delivery.service,
           destination: delivery.destination,
           operation_key: operation.operation_key,
-          finding: fields.get('finding') === 'found' ? { kind: 'found', ref: String(fields.get('ref') ?? '').trim() } : { kind: 'absent' },
+          finding: findingOf(fields),
           reason,
         })
       }
@@ -40,6 +40,7 @@ export function EvidenceDialog({ lead, delivery, operation, onClose }: Props & {
         label="Finding"
         name="finding"
         options={[
+          ['', 'Choose what you found'],
           ['absent', 'It is not there: send it again'],
           ['found', 'It is there: take it for done'],
         ]}
@@ -47,6 +48,13 @@ export function EvidenceDialog({ lead, delivery, operation, onClose }: Props & {
       <Field label="Their id, if it is there" name="ref" maxLength={200} />
     </ReasonDialog>
   );
+}
+
+function findingOf(fields: FormData): { kind: 'found'; ref: string } | { kind: 'absent' } {
+  const kind = fields.get('finding');
+  if (kind === 'found') return { kind, ref: String(fields.get('ref') ?? '').trim() };
+  if (kind === 'absent') return { kind };
+  throw new ApiError(422, 'Say what you found', { detail: 'Nothing is taken for granted: choose whether it is there.' });
 }
 
 export function DiscardDialog({ lead, delivery, onClose }: Props) {

@@ -4,7 +4,7 @@ import type { Timeline } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { Panel } from '../../parts/small.js';
 import { plain } from '../../parts/words.js';
-import { onDuty, targetOfIds } from '../queues/decision-dialog.js';
+import { onDuty } from '../queues/decision-dialog.js';
 import { DismissDialog } from '../queues/dismiss-dialog.js';
 
 type Letter = Timeline['dead_letters'][number];
@@ -37,7 +37,7 @@ function LeadLetter({ letter }: { letter: Letter }) {
       <Act needs={onDuty} refused={ended} onPress={() => setDismissing(true)}>
         Dismiss …
       </Act>
-      {dismissing && <DismissDialog target={targetOfIds([id])} onClose={() => setDismissing(false)} />}
+      {dismissing && <DismissDialog what={{ ids: [id] }} count={1} onClose={() => setDismissing(false)} />}
     </li>
   );
 }

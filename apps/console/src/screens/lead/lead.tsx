@@ -9,6 +9,7 @@ import { Ago, When } from '../../parts/when.js';
 import { plain } from '../../parts/words.js';
 import { Deliveries } from './deliveries.js';
 import { LeadActions } from './lead-actions.js';
+import { LeadCorrections } from './lead-corrections.js';
 import { LeadDiscrepancies } from './lead-discrepancies.js';
 import { LeadEvents } from './lead-events.js';
 import { LeadLetters } from './lead-letters.js';
@@ -52,6 +53,7 @@ export function LeadScreen() {
                 <PersonPanel key={lead.event_id} lead={lead} />
                 <Facts lead={lead} />
                 <LeadDiscrepancies eventId={lead.event_id} />
+                <LeadCorrections eventId={lead.event_id} />
                 <LeadLetters letters={lead.dead_letters} />
                 <Elsewhere lead={lead} />
               </aside>

@@ -1,7 +1,7 @@
 import { Link } from 'react-router';
 import type { Overview } from '../../api/types.js';
 import { Panel } from '../../parts/small.js';
-import { Ago } from '../../parts/when.js';
+import { Ago, When } from '../../parts/when.js';
 import { number } from '../../parts/words.js';
 
 const terms = [
@@ -14,7 +14,14 @@ const terms = [
 ] as const;
 
 /** What was accepted is somewhere: the sum of the places, and whether it adds up. */
-export function BalanceEquation({ balance }: { balance: Overview['balance'] }) {
+export function BalanceEquation({ balance, next }: { balance: Overview['balance']; next: string | undefined }) {
+  if (balance === null && next !== undefined) {
+    return (
+      <p className="notice">
+        No balance was taken yet: the next one is taken at <When at={next} />. It says whether every accepted lead is somewhere.
+      </p>
+    );
+  }
   if (balance === null) {
     return (
       <p className="notice">

@@ -9,7 +9,10 @@ import { duration, number, plain, toneOf } from '../../parts/words.js';
 const nowhere = 'none';
 
 /** States in the order in which somebody has to care. */
-const order = ['uncertain', 'dead', 'expired', 'held', 'waiting', 'in_flight', 'pending', 'accepted', 'delivered'];
+const order = ['uncertain', 'dead', 'expired', 'held', 'unclaimed', 'waiting', 'in_flight', 'pending', 'accepted', 'delivered'];
+/** On the topic: while nothing is sent there, nothing is taken up. */
+const words: Readonly<Record<string, string>> = { unclaimed: 'not taken up yet' };
+const wordOf = (state: string): string => words[state] ?? plain(state);
 const queueOf: Readonly<Record<string, string>> = { uncertain: 'uncertain', dead: 'dead', expired: 'expired', held: 'held' };
 
 export function DestinationCards({ overview }: { overview: Overview }) {
@@ -62,7 +65,7 @@ function Card({ name, overview, state }: { name: string; overview: Overview; sta
         ))}
       </div>
       <p className="quiet">
-        {oldest?.age_ms ? `Oldest ${plain(oldest.state)}: ${duration(oldest.age_ms)} since it was submitted` : 'Nothing waits'}
+        {oldest?.age_ms ? `Oldest ${wordOf(oldest.state)}: ${duration(oldest.age_ms)} since it was submitted` : 'Nothing waits'}
       </p>
     </article>
   );
@@ -72,7 +75,7 @@ function Tally({ destination, state, count }: { destination: string; state: stri
   const queue = queueOf[state];
   const text = (
     <>
-      <b>{number(count)}</b> {plain(state)}
+      <b>{number(count)}</b> {wordOf(state)}
     </>
   );
   if (queue === undefined || destination === nowhere) return <span>{text}</span>;

@@ -12,6 +12,7 @@ import { BalanceEquation } from './balance.js';
 import { DestinationCards } from './destination-cards.js';
 import { OverviewCharts } from './overview-charts.js';
 import { ReconciliationCards } from './reconciliation-cards.js';
+import { WaitingCorrections } from './waiting-corrections.js';
 
 export function OverviewScreen() {
   const query = useQuery({
@@ -32,9 +33,10 @@ export function OverviewScreen() {
       <Answer query={query}>
         {(overview) => (
           <>
-            <BalanceEquation balance={overview.balance} />
+            <BalanceEquation balance={overview.balance} next={overview.not_yet?.balance} />
             <DestinationCards overview={overview} />
             <ReconciliationCards reconciliation={overview.reconciliation} />
+            <WaitingCorrections />
             <OverviewCharts overview={overview} />
             <div className="halves">
               <Panel title="Open work by owner">

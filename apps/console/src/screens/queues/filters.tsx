@@ -3,11 +3,13 @@ import { TypedFilter } from '../../parts/typed-filter.js';
 import { sentence } from '../../parts/words.js';
 import { useQueueFilter } from './use-filter.js';
 
-const typed = ['class', 'destination', 'code', 'owner', 'assignee', 'organization'] as const;
+const typed = ['class', 'destination', 'code', 'schema_id', 'owner', 'assignee', 'organization'] as const;
+const absences = ['no_code', 'no_schema_id'] as const;
 
 export function Filters() {
   const { filter, set, clear } = useQueueFilter();
-  const used = typed.some((name) => filter[name] !== undefined) || filter.schema_id !== undefined || filter.group !== undefined;
+  const without = absences.find((name) => filter[name] !== undefined);
+  const used = without !== undefined || [...typed, 'group' as const].some((name) => filter[name] !== undefined);
   return (
     <section className="toolbar" aria-label="Filter">
       <Choice
@@ -27,6 +29,16 @@ export function Filters() {
           onSet={(value) => set({ [name]: value })}
         />
       ))}
+      <Choice
+        label="Without"
+        value={without ?? ''}
+        options={[
+          ['', 'any'],
+          ['no_code', 'a code'],
+          ['no_schema_id', 'a schema id'],
+        ]}
+        onChange={(name) => set({ ...Object.fromEntries(absences.map((one) => [one, ''])), ...(name !== '' && { [name]: 'true' }) })}
+      />
       {filter.view === 'list' && (
         <Choice
           label="Order"

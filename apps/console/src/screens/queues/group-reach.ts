@@ -6,7 +6,7 @@ import { plain } from '../../parts/words.js';
 const partial = ['organization', 'owner', 'assignee', 'disposition'] as const;
 
 type Filter = Readonly<Partial<Record<string, string | undefined>>>;
-type Cause = Pick<LetterGroup, 'key' | 'class' | 'destination' | 'code' | 'schema_id'>;
+type Cause = Pick<LetterGroup, 'class' | 'destination' | 'code' | 'schema_id'>;
 
 /** Why nothing may be decided about a group while it is shown in part; undefined where it is shown whole. */
 export function whyPartial(filter: Filter, except?: (typeof partial)[number]): string | undefined {
@@ -16,31 +16,27 @@ export function whyPartial(filter: Filter, except?: (typeof partial)[number]): s
   return `Clear the filter ${names}: a decision takes the whole group, not the part that is shown`;
 }
 
-/**
- * Why a batch cannot be drafted of exactly this group; undefined where it can. A batch is named by class, destination, code and organization: it
- * cannot say "without a code" and knows no schema.
- */
-export function whyNoReplay(group: Cause, filter: Filter, shown: { groups: readonly Cause[]; leftOut: number }): string | undefined {
-  if (group.destination === null) return 'It has no destination yet: the cause must be mended first';
-  const part = whyPartial(filter, 'organization');
-  if (part !== undefined) return part;
-  const alike = shown.groups.filter(
-    ({ key, class: failure, destination }) => key !== group.key && failure === group.class && destination === group.destination,
-  );
-  const hidden = shown.leftOut > 0 || Boolean(filter.group);
-  if (group.code === null && (alike.length > 0 || hidden || filter.schema_id))
-    return 'It has no code, and a batch cannot leave those with one out: open its list and tick the letters';
-  if (alike.some(({ code }) => code === group.code) || (group.schema_id && (filter.schema_id || hidden)))
-    return 'A batch cannot tell its schema from others with the same cause: open its list and tick the letters';
-  return undefined;
+/** Why a batch cannot be drafted of exactly this group as it is shown; undefined where it can. It can say an organization, beside all of the cause. */
+export function whyNoReplay({ destination }: Pick<Cause, 'destination'>, filter: Filter): string | undefined {
+  return destination === null ? 'It has no destination yet: the cause must be mended first' : whyPartial(filter, 'organization');
 }
 
-/** What a batch of the group is drafted from. */
-export function batchFilterOf({ class: failure, destination, code }: Cause, { organization }: Filter): BatchFilter {
+/** A group of deliveries that are still open: no dead letters are behind it. */
+export const isLive = ({ key }: Pick<LetterGroup, 'key'>): boolean => /^(held|uncertain) /.test(key);
+
+/** Why nothing is decided about deliveries that are still open. */
+export const whyWait = (state: string): string =>
+  state === 'held'
+    ? 'What is held goes on by itself once its destination is released'
+    : 'It is looked up at the destination by itself; its own page does so now, or takes what you found there';
+
+/** What a batch of the group is drafted from: of what the group has none, the batch takes only letters without it. */
+export function batchFilterOf({ class: failure, destination, code, schema_id: schema }: Cause, { organization }: Filter): BatchFilter {
   return {
     class: failure,
     ...(destination !== null && { destination }),
-    ...(code !== null && { code }),
+    ...(code === null ? { no_code: true as const } : { code }),
+    ...(schema === null ? { no_schema_id: true as const } : { schema_id: schema }),
     ...(organization !== undefined && organization !== '' && { organization }),
   };
 }

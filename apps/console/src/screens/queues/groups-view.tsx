@@ -5,13 +5,13 @@ import { get } from '../../api/client.js';
 import type { LetterGroup, LetterGroups } from '../../api/types.js';
 import { Act } from '../../parts/act.js';
 import { Answer } from '../../parts/answer.js';
-import { Panel, Spark, Teach } from '../../parts/small.js';
+import { Panel, Spark } from '../../parts/small.js';
 import { Ago } from '../../parts/when.js';
 import { number, plain, sentence } from '../../parts/words.js';
-import { type Deciding, DecisionDialog, onDuty, type Target, targetOfGroup } from './decision-dialog.js';
-import { DismissDialog } from './dismiss-dialog.js';
-import { mostDismissed } from './dismiss-letters.js';
-import { batchFilterOf, whyNoReplay, whyPartial } from './group-reach.js';
+import { BesideQueue, NothingHere } from './beside-queue.js';
+import { type Deciding, DecisionDialog, onDuty, targetOfGroup } from './decision-dialog.js';
+import { DismissDialog, type Dismissing } from './dismiss-dialog.js';
+import { batchFilterOf, isLive, whyNoReplay, whyPartial, whyWait } from './group-reach.js';
 import { Runbook } from './runbook.js';
 import { type QueueFilter, queryOf, useQueueFilter } from './use-filter.js';
 
@@ -26,32 +26,19 @@ export function GroupsView({ tab }: { tab: string }) {
   return (
     <Panel title="Groups: same cause, same destination">
       <Answer query={query}>
-        {({ items, as_of, left_out }) =>
-          items.length === 0 ? (
-            <NothingHere tab={tab} />
-          ) : (
-            <>
-              <GroupTable shown={{ groups: items, asOf: as_of, leftOut: left_out, tab, filter, old: query.isPlaceholderData }} />
-              {left_out > 0 && <p className="pager">{number(left_out)} smaller groups are not shown: narrow the filter to see them.</p>}
-            </>
-          )
-        }
+        {({ items, as_of, left_out, ...beside }) => (
+          <>
+            <BesideQueue {...beside} />
+            {items.length === 0 ? (
+              <NothingHere tab={tab} beside={beside} />
+            ) : (
+              <GroupTable shown={{ groups: items, asOf: as_of, tab, filter, old: query.isPlaceholderData }} />
+            )}
+            {left_out > 0 && <p className="pager">{number(left_out)} smaller groups are not shown: narrow the filter to see them.</p>}
+          </>
+        )}
       </Answer>
     </Panel>
-  );
-}
-
-export function NothingHere({ tab }: { tab: string }) {
-  return (
-    <Teach title={tab === 'all' ? 'Nothing is open' : `Nothing is ${tab}`}>
-      <p>
-        With no filter set, this is how it should look. What ends up here has a cause, an owner and a time by which somebody should have
-        looked.
-      </p>
-      <p className="quiet">
-        To see one, run <code>npm run failure-tour</code> on a demo, or let a destination of the sandbox fail on its page.
-      </p>
-    </Teach>
   );
 }
 
@@ -59,7 +46,6 @@ export function NothingHere({ tab }: { tab: string }) {
 interface Shown {
   groups: LetterGroup[];
   asOf: string;
-  leftOut: number;
   tab: string;
   filter: QueueFilter;
   /** It is still the answer to the filter of before. */
@@ -96,9 +82,15 @@ function GroupTable({ shown }: { shown: Shown }) {
   );
 }
 
-/** The address of the group's own list. */
+/** The address of the group's own list. What has no dead letters yet is listed by its cause. */
 function listOf(group: LetterGroup, tab: string): string {
-  const parts = { view: 'list', group: group.key, class: group.class, destination: group.destination, code: group.code };
+  const parts = {
+    view: 'list',
+    group: isLive(group) ? undefined : group.key,
+    class: group.class,
+    destination: group.destination,
+    code: group.code,
+  };
   const set = Object.entries(parts).filter(([, value]) => value !== null && value !== undefined && value !== '');
   return `/queues/${tab}?${new URLSearchParams(set.map(([name, value]): [string, string] => [name, String(value)]))}`;
 }
@@ -117,7 +109,7 @@ function GroupRow({ group, shown }: { group: LetterGroup; shown: Shown }) {
         )}
         <small>
           {group.destination ?? 'no destination'}
-          {group.schema_id ? ` · schema ${group.schema_id}` : ''}
+          {group.schema_id === null ? '' : ` · schema ${group.schema_id}`}
         </small>
       </td>
       <td className="num">{number(group.count)}</td>
@@ -150,20 +142,22 @@ function GroupRow({ group, shown }: { group: LetterGroup; shown: Shown }) {
   );
 }
 
-const tooMany = ({ count }: LetterGroup): string | undefined =>
-  count > mostDismissed ? `It has more than ${number(mostDismissed)} letters: dismiss them in parts, from its list` : undefined;
+/** As it was shown: what came later is not dismissed unseen. */
+const dismissingOf = ({ key, count }: LetterGroup, asOf: string): Dismissing => ({
+  what: { group: { key, as_of: asOf }, expected: count },
+  count,
+});
 
 function GroupActions({ group, shown }: { group: LetterGroup; shown: Shown }) {
   const navigate = useNavigate();
   const [deciding, setDeciding] = useState<Deciding>();
-  const [dismissing, setDismissing] = useState<Target>();
+  const [dismissing, setDismissing] = useState<Dismissing>();
   const { filter, asOf } = shown;
-  const held = shown.tab === 'held' ? 'What is held goes on by itself once its destination is released' : undefined;
-  const waits = held ?? (shown.old ? 'The groups of this filter are not here yet' : undefined);
+  const waits = (isLive(group) ? whyWait(shown.tab) : undefined) ?? (shown.old ? 'The groups of this filter are not here yet' : undefined);
   const draft = () => void navigate('/batches/new', { state: { filter: batchFilterOf(group, filter), count: group.count } });
   return (
     <div className="row" style={{ flexWrap: 'nowrap' }}>
-      <Act needs="replay_request" refused={waits ?? whyNoReplay(group, filter, shown)} onPress={draft}>
+      <Act needs="replay_request" refused={waits ?? whyNoReplay(group, filter)} onPress={draft}>
         Replay …
       </Act>
       <Act
@@ -173,10 +167,10 @@ function GroupActions({ group, shown }: { group: LetterGroup; shown: Shown }) {
       >
         Decide …
       </Act>
-      <Act needs={onDuty} refused={waits ?? whyPartial(filter) ?? tooMany(group)} onPress={() => setDismissing(targetOfGroup(group, asOf))}>
+      <Act needs={onDuty} refused={waits ?? whyPartial(filter)} onPress={() => setDismissing(dismissingOf(group, asOf))}>
         Dismiss …
       </Act>
-      {dismissing !== undefined && <DismissDialog target={dismissing} onClose={() => setDismissing(undefined)} />}
+      {dismissing !== undefined && <DismissDialog {...dismissing} onClose={() => setDismissing(undefined)} />}
       {deciding !== undefined && <DecisionDialog {...deciding} onClose={() => setDeciding(undefined)} />}
     </div>
   );

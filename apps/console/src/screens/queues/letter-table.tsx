@@ -83,7 +83,13 @@ function LetterRow({ letter, ticked, onToggle }: { letter: DeadLetter; ticked: b
         {plain(letter.disposition ?? 'waits')}
         <Notes letter={letter} />
       </td>
-      <td>{'retention_ms_left' in letter ? duration(letter.retention_ms_left) : 'as long as it waits'}</td>
+      <td>
+        {'retention_ms_left' in letter
+          ? duration(letter.retention_ms_left)
+          : letter.state === 'held'
+            ? 'as long as it waits'
+            : 'until it is known'}
+      </td>
     </tr>
   );
 }
@@ -95,7 +101,7 @@ function Turn({ letter }: { letter: DeadLetter }) {
     <td>
       {letter.assignee ?? plain(letter.owner)}
       <small className={overdue ? 'toned tone-dead' : undefined}>
-        {overdue ? 'was due ' : letter.state === 'held' ? 'deadline ' : 'due '}
+        {overdue ? 'was due ' : letter.state === 'open' || letter.state === 'closed' ? 'due ' : 'deadline '}
         <Ago at={due} />
       </small>
     </td>

@@ -8,8 +8,9 @@ import { useQueueFilter } from './use-filter.js';
 
 const tabs: Readonly<Record<string, string>> = {
   dead: 'Ended without their effect. Find the cause, mend it, then replay; or decide to let them be.',
-  held: 'Wait because their destination is held, by a person or by its own protection. They go on by themselves when it is released.',
-  uncertain: 'Sent, but whether the destination wrote them is not known. Look up; what is proved absent is sent again.',
+  held: 'Wait because their destination is held, by a person or by its own protection. They go on by themselves when it is released. What came meanwhile lies on its topic: counted, and listed one by one.',
+  uncertain:
+    'Sent, but whether the destination wrote them is not known: looked up by themselves at first, then dead letters for somebody to look into. What is proved absent is sent again.',
   expired: 'Their deadline passed before they were written. A replay gives them a new one.',
   all: 'Everything that is open.',
 };

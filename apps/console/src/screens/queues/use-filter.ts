@@ -1,6 +1,18 @@
 import { useSearchParams } from 'react-router';
 
-const filterNames = ['class', 'destination', 'code', 'schema_id', 'owner', 'organization', 'assignee', 'group', 'order'] as const;
+const filterNames = [
+  'class',
+  'destination',
+  'code',
+  'no_code',
+  'schema_id',
+  'no_schema_id',
+  'owner',
+  'organization',
+  'assignee',
+  'group',
+  'order',
+] as const;
 type FilterName = (typeof filterNames)[number];
 
 export type QueueFilter = Partial<Record<FilterName, string>> & { view: 'groups' | 'list'; after?: string };

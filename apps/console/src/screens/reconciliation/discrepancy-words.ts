@@ -23,6 +23,7 @@ const aspectWords: Readonly<Record<NonNullable<Discrepancy['aspect']>, string>> 
   succeeded_without_attempt: 'succeeded, without an attempt that shows it',
   assigned_without_owner: 'assigned, without an owner there',
   wrong_contact: 'belongs to another contact',
+  told_late: 'told only minutes or hours after its end',
   without_letter: 'ended, without a dead letter',
   letter_without_state: 'a dead letter, without the state that it tells of',
 };

@@ -1,5 +1,5 @@
-import { ApiError } from '../../api/client.js';
 import type { RunRequest } from '../../api/types.js';
+import { incomplete, momentIn } from '../../parts/moment-in.js';
 
 export const windows = [
   ['1h', 'in the last hour'],
@@ -9,18 +9,6 @@ export const windows = [
 ] as const;
 
 const lengthMs: Readonly<Record<string, number>> = { '1h': 3_600_000, '24h': 86_400_000, '7d': 7 * 86_400_000 };
-
-/** A moment as a date field of the browser gives it, in the zone of the machine. Throws ApiError naming the field. */
-function momentIn(form: FormData, name: string): string | undefined {
-  const text = String(form.get(name) ?? '');
-  if (text === '') return undefined;
-  const at = new Date(text);
-  if (Number.isNaN(at.getTime())) throw incomplete(name, 'is no date with a time');
-  return at.toISOString();
-}
-
-const incomplete = (field: string, problem: string) =>
-  new ApiError(0, 'The window is not whole', { fields: [{ field, problem, fix: 'Give a date and a time' }] });
 
 /** The run that the form asks for. Throws ApiError where its window has no start. */
 export function requestOf(form: FormData, reason: string, now: Date): RunRequest {

@@ -83,6 +83,7 @@ describe('the dry run of an item', () => {
     ['mapping_changed', 'one of a later generation', item(), facts({ generation: 2 }), around()],
     ['not_replayable', 'one without a topic', item({ notReplayable: 'the lead has no route' }), facts(), around()],
     ['not_replayable', 'one without a record', item({ hasRecord: false }), facts(), around()],
+    ['not_replayable', 'one whose letter a person has dismissed', item({ dismissed: true }), facts(), around()],
     ['not_replayable', 'one that nobody knows', item(), undefined, around()],
     ['not_replayable', 'one of an earlier round', item({ deadlineAt: new Date(0) }), facts(), around()],
     ['not_replayable', 'a discarded one', item(), facts({ state: 'discarded' }), around()],

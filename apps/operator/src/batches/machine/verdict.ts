@@ -32,6 +32,8 @@ export interface ItemFacts {
   deadlineAt?: Date;
   /** The record's bytes are here. */
   hasRecord: boolean;
+  /** A person has closed the letter as dealt with: sent all the same, the lead would be there twice. */
+  dismissed?: boolean;
   /** A refused record: its bytes lie sealed at intake, and it has no deadline before it is a lead. */
   isRefused?: boolean;
   /** What keeps it from being sent at all, in words: there is no topic for it that somebody reads. */
@@ -60,6 +62,7 @@ export interface Around {
 /** Whether an item may be tried again, by what its delivery is at its owner now. Undefined facts: its owner does not know it. */
 export function judge(item: ItemFacts, delivery: ReplayFacts | undefined, around: Around): Verdict {
   if (item.notReplayable !== undefined) return { verdict: 'not_replayable', detail: item.notReplayable };
+  if (item.dismissed) return { verdict: 'not_replayable', detail: 'dismissed' };
   if (item.otherBatch !== undefined) return { verdict: 'already_in_batch', detail: item.otherBatch };
   if (delivery === undefined) return { verdict: 'not_replayable', detail: 'unknown_delivery' };
   return (

@@ -5,12 +5,13 @@ import { type BatchRow, type Change, leaveItems, organizationOf } from '../batch
 import { hasExpired } from '../command-batch.js';
 import { destinationsOf, isHeld } from '../held-destinations.js';
 import { hasEnded } from '../machine/batch-state.js';
-import { SendSchedule } from '../machine/send-schedule.js';
+import type { SendSchedule } from '../machine/send-schedule.js';
 import { judgeCanary, type StopReason, stopReason } from '../machine/stop-rules.js';
 import { Unanswered } from '../machine/unanswered.js';
 import type { BatchTools } from '../tools.js';
 import { followItems, type Round } from './follow-items.js';
 import { giveBack, renewLease, step } from './lease.js';
+import { holdPace, takeUpPace } from './pace.js';
 import { sendItems } from './send-items.js';
 import { stopFacts } from './stop-facts.js';
 import { canaryItems, lookUpItems, sampleItems, toEnded } from './verify-canary.js';
@@ -30,7 +31,7 @@ const followMs = 200;
 /** Before another try while a part does not answer. The lease outlives it. */
 const awayMs = 1_000;
 /** Well within a lease. */
-const renewMs = 1_500;
+const renewMs = 1_000;
 /** Between two looks at a canary that was not found. */
 const lookAgainMs = 1_000;
 /** For a search that lags behind: at least so long is a canary looked for. */
@@ -50,6 +51,8 @@ export class BatchRun {
   private batch: BatchRow | undefined;
   private lookedRoundAt = Number.NEGATIVE_INFINITY;
   private schedule: SendSchedule | undefined;
+  /** Its row says that nothing falls due. */
+  private held = false;
   private destinations: string[] | undefined;
   private lookedAt = 0;
   private firstLookAt: number | undefined;
@@ -86,8 +89,10 @@ export class BatchRun {
     }
     this.batch = await renewLease(tools.db, batchId, runner);
     if (this.batch === undefined) return 'done';
+    const next = await this.look(this.batch);
+    // From its end: what is due goes out between two looks, however long they take.
     this.lookedRoundAt = performance.now();
-    return this.look(this.batch);
+    return next;
   }
 
   /** One look at everything but what is due by the clock. */
@@ -142,15 +147,19 @@ export class BatchRun {
   /** Sends what is due by rate and room. */
   private async send(batch: BatchRow): Promise<void> {
     if (batch.state !== 'canary' && batch.state !== 'running') return;
-    this.schedule ??= new SendSchedule(batch.rate_per_s, performance.now());
+    const { tools, runner } = this.options;
+    this.schedule ??= await takeUpPace(tools.db, batch);
+    const now = performance.now();
+    if (this.blocked || !this.unanswered.mayAsk(now)) return this.hold(this.schedule, now);
     const { outstanding, unsent, canary_unsent } = this.left;
     const left = batch.state === 'canary' ? canary_unsent : unsent;
-    const room = Math.min(this.schedule.due(performance.now()), batch.concurrency - outstanding, left);
-    if (room <= 0 || this.blocked || !this.unanswered.mayAsk(performance.now())) return;
-    const { tools, runner } = this.options;
-    const round = (await sendItems({ ...tools, runner }, batch, room)) ?? { sent: 0, waiting: 0 };
+    const most = Math.min(this.schedule.due(now), batch.concurrency - outstanding, left);
+    if (most <= 0) return;
+    this.held = false;
+    const owedMs = this.schedule.owedMs(now);
+    const round = (await sendItems({ ...tools, runner }, batch, { most, owedMs })) ?? { sent: 0, waiting: 0 };
     const { sent } = round;
-    this.schedule.sent(sent);
+    this.schedule.sent(sent, performance.now());
     this.left = { ...this.left, unsent: unsent - sent, canary_unsent: canary_unsent - sent, outstanding: outstanding + sent };
     if (!this.unanswered.note(round, performance.now())) return;
     await this.change(batch, {
@@ -158,6 +167,14 @@ export class BatchRun {
       why: 'not_read',
       detail: 'The destination cannot say what it holds; look there, then resume',
     });
+  }
+
+  /** A destination that takes nothing now is not given it all at once afterwards. */
+  private async hold(schedule: SendSchedule, nowMs: number): Promise<void> {
+    schedule.hold(nowMs);
+    if (this.held) return;
+    await holdPace(this.options.tools.db, this.options.batchId, this.options.runner);
+    this.held = true;
   }
 
   /** The canary has ended: looks each succeeded item of it up at its destination. */
@@ -184,7 +201,7 @@ export class BatchRun {
       case 'stop':
         return this.change(batch, { event: 'stop', why: verdict.code, detail: verdict.detail });
       case 'pause':
-        if (batch.canary_vouched_by !== null) return this.change(batch, { event: 'canary_passed' });
+        if (batch.canary_vouched_for === verdict.code) return this.change(batch, { event: 'canary_passed' });
         return this.change(batch, { event: 'pause', why: verdict.code, detail: verdict.detail });
       case 'passed':
         return this.change(batch, { event: 'canary_passed' });

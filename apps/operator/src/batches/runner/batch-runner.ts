@@ -9,7 +9,7 @@ const takeMs = 1_000;
 
 /**
  * Runs approved batches, each under a lease that one runner has at a time: a second runner finds nothing to do, and takes over from one that
- * died after five seconds.
+ * died after three seconds.
  */
 export class BatchRunner {
   private readonly stopping = new AbortController();

@@ -1,11 +1,12 @@
-import type { HistoryItem, ReplayItemState } from '#delivery';
-import { type Column, columnValues, metrics, type Sql, unnestColumns } from '#runtime';
+import type { ReplayItemState } from '#delivery';
+import { type Column, columnValues, metrics, unnestColumns } from '#runtime';
 import { groupBy } from '../../group-by.js';
 import type { BatchRow } from '../batch-row.js';
 import { pagesOf } from '../facts.js';
 import { type ItemOutcome, judgeItem } from '../machine/judge-item.js';
 import type { ItemName, ReplayOwner } from '../replay-owner.js';
 import type { BatchTools } from '../tools.js';
+import { keepHistories } from './keep-histories.js';
 
 interface Outstanding extends ItemName {
   service: string;
@@ -35,7 +36,8 @@ const columns: readonly Column<Followed>[] = [
 ];
 const noteSql = `
 UPDATE replay_item i SET checked_at = clock_now(), state = coalesce(v.outcome, i.state), class = v.failed, code = v.word, duration_ms = v.took,
-  refs = v.found_refs, detail = coalesce(v.more, i.detail), closed_at = CASE WHEN v.outcome IS NULL THEN NULL ELSE clock_now() END
+  refs = v.found_refs, detail = coalesce(v.more, i.detail), closed_at = CASE WHEN v.outcome IS NULL THEN NULL ELSE clock_now() END,
+  history_due_at = CASE WHEN v.outcome IS NOT NULL AND i.dead_letter_id IS NOT NULL THEN clock_now() END
 FROM ${unnestColumns('v', columns)} WHERE i.item_id = v.item AND i.state = 'open' RETURNING i.item_id, i.state`;
 
 export interface Round {
@@ -67,10 +69,10 @@ export async function followItems(tools: BatchTools, batch: BatchRow): Promise<R
       for (const { state } of over) metrics.replayItems.inc({ outcome: state });
       ended += over.length;
       const ids = new Set(over.map(({ item_id }) => item_id));
-      await keepHistories(
-        tools,
-        service,
-        page.filter(({ item_id }) => ids.has(item_id)),
+      const closed = page.filter(({ item_id }) => ids.has(item_id));
+      // They are marked: whoever works off what is due does it later.
+      await keepHistories(tools, service, closed).catch((err: unknown) =>
+        tools.logger.warn({ err, component: service }, 'What was tried again is not in the history of its dead letters yet'),
       );
     }
   }
@@ -102,31 +104,4 @@ async function followPage(
     one.outcome = verdict === 'open' || verdict === 'close' ? undefined : verdict;
   }
   return judged;
-}
-
-const historySql = `
-UPDATE dead_letter d SET operations = v.operations, history = v.history
-FROM unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) AS v(dead_letter_id, operations, history) WHERE d.dead_letter_id = v.dead_letter_id`;
-
-/** The letter that was decided about tells what came of it: the calls of the replay stand behind the old ones, under the same keys. */
-async function keepHistories({ db, owners, logger }: BatchTools, service: string, items: readonly Outstanding[]): Promise<void> {
-  if (items.length === 0) return;
-  try {
-    const histories = (await owners.get(service)?.histories(items)) ?? [];
-    const byName = new Map(histories.map((history): [string, HistoryItem] => [`${history.event_id} ${history.destination}`, history]));
-    const known = items.flatMap((item) => {
-      const history = byName.get(`${item.event_id} ${item.destination}`);
-      return history === undefined || item.dead_letter_id === null ? [] : [{ id: item.dead_letter_id, history }];
-    });
-    await writeHistories(db, known);
-  } catch (err) {
-    logger.warn({ err, component: service }, 'What was tried again is not in the history of its dead letters yet');
-  }
-}
-
-async function writeHistories(db: Sql, known: readonly { id: string; history: HistoryItem }[]): Promise<void> {
-  if (known.length === 0) return;
-  const operations = known.map(({ history }) => JSON.stringify(history.operations));
-  const attempts = known.map(({ history }) => JSON.stringify(history.attempts));
-  await db.sql('operator.keep_histories', historySql, [known.map(({ id }) => id), operations, attempts]);
 }

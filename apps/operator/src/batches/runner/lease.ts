@@ -2,8 +2,11 @@ import type { Sql, Tx } from '#runtime';
 import { type BatchRow, batchColumns, type Change, changeState, lockBatch } from '../batch-row.js';
 import type { BatchState } from '../machine/batch-state.js';
 
-/** After this another runner takes a batch on whose runner is gone. */
-const leaseMs = 5_000;
+/**
+ * After this another runner takes a batch on whose runner is gone. One that was only slow loses nothing by it: what it sends is refused, and it
+ * may take the batch again.
+ */
+const leaseMs = 3_000;
 
 /** What may be sent, and what has ended otherwise while items of it are under way. */
 const takeSql = `

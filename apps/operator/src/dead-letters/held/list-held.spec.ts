@@ -1,60 +1,28 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { LeadAcceptedEvent } from '#contracts';
 import type { WaitingItem } from '#delivery';
+import { openDelivery, pretendWaiting } from '../../../test/pretend-waiting.js';
 import { codec, leadAccepted } from '../../../test/rig.js';
 import { listQuery } from '../list-letters.js';
+import { groupOpen } from './group-open.js';
 import type { HeldItem } from './held-item.js';
-import { groupHeld, listHeld } from './list-held.js';
-import type { WaitingOwner } from './waiting-owner.js';
+import { listHeld } from './list-held.js';
 
 const nowMs = Date.UTC(2026, 5, 1, 12);
 const db = { sql: async () => [{ now: new Date(nowMs) }] } as never;
 
 let items: Record<'crm-writer' | 'notifier', WaitingItem[]>;
-const before = (
-  one: WaitingItem,
-  { submitted_us, event_id, destination }: WaitingItem | { submitted_us: string; event_id: string; destination: string },
-) => Number(one.submitted_us) - Number(submitted_us) || one.event_id.localeCompare(event_id) || one.destination.localeCompare(destination);
-const ownerOf = (service: keyof typeof items): WaitingOwner => ({
-  page: async ({ destination, after, limit }) =>
-    items[service]
-      .filter((item) => destination === undefined || item.destination === destination)
-      .filter((item) => after === undefined || before(item, after) > 0)
-      .toSorted(before)
-      .slice(0, limit),
-  groups: async () => [
-    {
-      destination: 'crm',
-      count: items[service].length,
-      first_at: new Date(0).toISOString(),
-      last_at: new Date(1).toISOString(),
-      deadline_at: new Date(2).toISOString(),
-      overdue: 1,
-      reason: 'hold',
-      sample_event_ids: [],
-    },
-  ],
+const tools = () => ({
+  db,
+  codec,
+  waiting: new Map((['crm-writer', 'notifier'] as const).map((service) => [service, pretendWaiting(() => items[service])])),
 });
-const tools = () => ({ db, codec, waiting: new Map((['crm-writer', 'notifier'] as const).map((service) => [service, ownerOf(service)])) });
 
 function waits(secondsAgo: number, changes: Partial<WaitingItem> & { organization?: string } = {}): WaitingItem {
   const { organization = 'demo', ...rest } = changes;
   const submitted = new Date(nowMs - secondsAgo * 1_000);
   const lead = leadAccepted({ organization, submitted_at: submitted });
-  return {
-    event_id: lead.event_id,
-    destination: 'crm',
-    state: 'held',
-    lead_ref: lead.lead_ref,
-    test: false,
-    attempts: 0,
-    submitted_at: submitted.toISOString(),
-    submitted_us: `${submitted.getTime()}000`,
-    deadline_at: new Date(submitted.getTime() + 600_000).toISOString(),
-    reason: 'hold',
-    event: codec.encode(LeadAcceptedEvent, lead).toString('base64'),
-    ...rest,
-  };
+  const deadline_at = new Date(submitted.getTime() + 600_000).toISOString();
+  return openDelivery(lead, { deadline_at, reason: 'hold', ...rest });
 }
 const everything = { organizations: '*' } as const;
 async function all(query: object, reader: Parameters<typeof listHeld>[2] = everything, limit = 7): Promise<HeldItem[]> {
@@ -109,8 +77,11 @@ describe('what waits for its destination', () => {
   });
 
   it('is grouped by destination and reason, by the services themselves or one by one', async () => {
-    expect((await groupHeld(tools(), { destination: 'crm' }, everything)).items).toMatchObject([{ count: 40 }, { count: 0 }]);
-    const scoped = await groupHeld(tools(), {}, { organizations: ['demo'] });
+    expect((await groupOpen(tools(), { kind: 'held', filter: { destination: 'crm' } }, everything)).items).toMatchObject([
+      { count: 40 },
+      { count: 0 },
+    ]);
+    const scoped = await groupOpen(tools(), { kind: 'held', filter: {} }, { organizations: ['demo'] });
     expect(scoped.items).toMatchObject([{ destination: 'crm', class: 'hold', count: 36, overdue: 0, disposition: 'wait' }]);
   });
 });

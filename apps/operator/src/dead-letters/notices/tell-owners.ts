@@ -1,3 +1,4 @@
+import { failureOwners } from '#contracts';
 import type { Channel } from '#destinations';
 import { type Database, type Logger, metrics, type Site } from '#runtime';
 import { afterSending } from './after-sending.js';
@@ -20,13 +21,18 @@ const defaultTimeoutMs = 10_000;
 /** Beyond the time of a message: for what is written after it. */
 const leaseBeyondMs = 20_000;
 const mostPerRun = 20;
+/** Of `leads_owner_notices_total`. */
+const ends = ['sent', 'uncertain', 'refused'] as const;
 
 /**
  * Tells the owners of failure classes that there are new dead letters: at once, then once in a window, all that came meanwhile in one
  * message. A chat has no idempotency key, so a message that may have left is never sent again; the next one says that it may be missing.
  */
 export class OwnerNotices {
-  constructor(private readonly options: TellOwnersOptions) {}
+  constructor(private readonly options: TellOwnersOptions) {
+    // From 0 on, so that the first one counts as an increase.
+    for (const owner of failureOwners) for (const outcome of ends) metrics.ownerNotices.inc({ owner, outcome }, 0);
+  }
 
   /** One run. Several processes may: a notice is made and sent by one of them. Rejects with DatabaseUnavailable. */
   async run(): Promise<void> {

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { projectRoot } from '#testkit';
+
+/** Holds docs/delivery-cases.md against the tree: each case is there once, and every test that it names exists under that name. */
+const page = readFileSync(join(projectRoot(), 'docs/delivery-cases.md'), 'utf8');
+
+/** Cases of each letter. */
+const counts = { D: 15, O: 13, R: 11, T: 5, C: 19 };
+const ids = Object.entries(counts).flatMap(([letter, count]) => Array.from({ length: count }, (_, at) => `${letter}${at + 1}`));
+
+/** Cases that no test of their own answers: the reason stands on the page. */
+const byReason = ['D5', 'D15', 'C14'];
+
+/** Id → what the page answers. */
+const answers = [...page.matchAll(/^\| ([A-Z]\d+): [^|]+ \| (.+) \|$/gm)].map(([, id = '', answer = '']) => ({ id, answer }));
+
+const filesIn = (text: string): string[] => [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file);
+/** Lines of a file, with its quotes as they are read; none where there is no such file. */
+const linesOf = (file: string): string[] =>
+  existsSync(join(projectRoot(), file)) ? readFileSync(join(projectRoot(), file), 'utf8').replaceAll("\\'", "'").split('\n') : [];
+
+/** True where a line of one of the files has the name; `…` stands for any text. */
+function isNamed(name: string, files: readonly string[]): boolean {
+  const parts = name.split('…').map((part) => part.trim());
+  return files.flatMap(linesOf).some((line) => {
+    let from = 0;
+    return parts.every((part) => {
+      const at = line.indexOf(part, from);
+      from = at + part.length;
+      return at >= 0;
+    });
+  });
+}
+
+describe('the cases of the delivery', () => {
+  it('are all on the page, each once and in their order', () => {
+    expect(answers.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it.each(answers.map(({ id, answer }) => [id, answer] as const))('%s names tests that there are, or a reason', (id, answer) => {
+    const files = filesIn(answer);
+    expect(files.filter((file) => !existsSync(join(projectRoot(), file)))).toEqual([]);
+    const names = [...answer.matchAll(/(?<=[:,] )"([^"]+)"/g)].map(([, name = '']) => name);
+    expect(names.filter((name) => !isNamed(name, files))).toEqual([]);
+    expect(files.length > 0).toBe(!byReason.includes(id));
+  });
+
+  it('names no other file that is not there', () => {
+    expect(filesIn(page).filter((file) => !existsSync(join(projectRoot(), file)))).toEqual([]);
+  });
+});
