@@ -12,6 +12,7 @@ export class Pace {
     const now = performance.now();
     const at = Math.max(now, this.nextAt);
     this.nextAt = at + 1_000 / this.perSecond;
-    if (at > now) await delay(at - now, undefined, { signal });
+    // A timer counts from the beginning of its turn of the event loop: it may fire a millisecond early.
+    for (let leftMs = at - now; leftMs > 0; leftMs = at - performance.now()) await delay(Math.ceil(leftMs), undefined, { signal });
   }
 }
