@@ -17,7 +17,7 @@ import {
 import { dismissLetter, dismissRequest } from './dismiss-letter.js';
 import { dismissedLetters, dismissLetters, dismissManyRequest } from './dismiss-letters.js';
 import { groupLetters, groupsAnswer, groupsQuery } from './group-letters.js';
-import { type BlockedTools, readBlocked } from './held/blocked-destinations.js';
+import { type BlockedFound, type BlockedTools, readBlocked } from './held/blocked-destinations.js';
 import { groupOpen } from './held/group-open.js';
 import { listHeld } from './held/list-held.js';
 import { groupUncertain, listUncertain } from './held/list-uncertain.js';
@@ -36,6 +36,13 @@ const letterId = z.object({ dead_letter_id: z.uuid() });
 const dismissal = dismissRequest.pick({ reason: true });
 const dismissAnswer = z.object({ dismissed: z.boolean(), outcome: z.string() });
 
+/** Both are asked at the same time; whoever did not answer to one of them is named. */
+async function beside<T extends { unavailable?: string[] }>(list: Promise<T>, destinations: Promise<BlockedFound>) {
+  const [page, { blocked, unavailable }] = await Promise.all([list, destinations]);
+  const away = [...new Set([...(page.unavailable ?? []), ...unavailable])].sort();
+  return { ...page, blocked, ...(away.length > 0 && { unavailable: away }) };
+}
+
 /** Dead letters: what a person must decide on. */
 @Controller('v1/dead-letters')
 class LettersController {
@@ -49,8 +56,9 @@ class LettersController {
     if (asked.tab === 'uncertain') return listUncertain(this.tools, asked, person);
     if (asked.tab !== 'held') return listLetters(this.tools.db, asked, person);
     const { after, limit } = asked;
-    const page = await listHeld(this.tools, { filter: asked, after, limit }, person);
-    return { ...page, blocked: await readBlocked(this.tools, asked, person) };
+    const page = listHeld(this.tools, { filter: asked, after, limit }, person);
+    // They stand above the list once, not again with every page.
+    return after === undefined ? beside(page, readBlocked(this.tools, asked, person)) : page;
   }
 
   @Get('groups')
@@ -60,8 +68,7 @@ class LettersController {
     const person = asker(request);
     if (asked.tab === 'uncertain') return groupUncertain(this.tools, asked, person);
     if (asked.tab !== 'held') return groupLetters(this.tools.db, asked, person);
-    const groups = await groupOpen(this.tools, { kind: 'held', filter: asked }, person);
-    return { ...groups, blocked: await readBlocked(this.tools, asked, person) };
+    return beside(groupOpen(this.tools, { kind: 'held', filter: asked }, person), readBlocked(this.tools, asked, person));
   }
 
   @Get(':event_id')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DestinationsAnswer } from '#delivery';
+import { InternalUnavailable } from '#runtime';
 import { readBlocked } from './blocked-destinations.js';
 
 const hold = { by: 'ada', reason: 'maintenance', at: '2026-06-01T12:00:00.000Z' };
@@ -39,7 +40,7 @@ describe('destinations that nothing is sent to', () => {
       { crm: blocked, erp: { mode: 'probing', reason: 'failing' }, mail: { mode: 'flowing' }, old: { mode: 'ramping' } },
       { crm: { count: 12, exact: true }, erp: { count: 9, exact: false }, mail: { count: 3, exact: true } },
     );
-    expect(await readBlocked(tools, {}, all)).toMatchObject([
+    expect((await readBlocked(tools, {}, all)).blocked).toMatchObject([
       { service: 'crm-writer', destination: 'crm', mode: 'blocked', reason: 'hold', hold, unclaimed: { count: 12 } },
       { destination: 'erp', mode: 'probing', reason: 'failing', unclaimed: { count: 9, at_most: true } },
     ]);
@@ -47,7 +48,7 @@ describe('destinations that nothing is sent to', () => {
 
   it('are not looked for on topics where there is none', async () => {
     const { tools, asked } = owners({ crm: { mode: 'flowing' } }, { crm: { count: 3, exact: true } });
-    expect(await readBlocked(tools, {}, all)).toEqual([]);
+    expect(await readBlocked(tools, {}, all)).toEqual({ blocked: [], unavailable: [] });
     expect(asked.figures).toBe(0);
   });
 
@@ -57,13 +58,30 @@ describe('destinations that nothing is sent to', () => {
       { erp: { unknown: 'kafka_away' } },
     );
     const namesFor = async (filter: object, reader: Parameters<typeof readBlocked>[2] = all) =>
-      (await readBlocked(tools, filter, reader)).map(({ destination }) => destination);
+      (await readBlocked(tools, filter, reader)).blocked.map(({ destination }) => destination);
     expect(await namesFor({}, { organizations: ['other'] })).toEqual(['erp']);
     expect(await namesFor({ organization: 'demo' })).toEqual(['crm', 'sales']);
     expect(await namesFor({ class: 'auth' })).toEqual(['erp']);
     expect(await namesFor({ owner: 'operations', destination: 'sales' })).toEqual(['sales']);
-    const [, erp, sales] = await readBlocked(tools, {}, all);
+    const [, erp, sales] = (await readBlocked(tools, {}, all)).blocked;
     expect(erp?.unclaimed).toEqual({ unknown: 'kafka_away' });
     expect(sales).not.toHaveProperty('unclaimed');
+  });
+
+  it('are named without their figures where a service is away, and are waited for no longer than they are worth', async () => {
+    const { tools } = owners({ crm: blocked });
+    const away = () => Promise.reject(new InternalUnavailable('down'));
+    const never = () => new Promise<never>(() => {});
+    const among = (destinations: () => Promise<never>) => new Map([...tools.owners, ['notifier', { destinations }]]);
+    expect(await readBlocked({ ...tools, owners: among(away) }, {}, all)).toMatchObject({
+      blocked: [{ destination: 'crm' }],
+      unavailable: ['notifier'],
+    });
+    expect((await readBlocked({ ...tools, owners: among(never), patienceMs: 5 }, {}, all)).unavailable).toEqual(['notifier']);
+    for (const post of [away, never]) {
+      const found = await readBlocked({ ...tools, clients: new Map([['crm-writer', { post }]]), patienceMs: 5 }, {}, all);
+      expect(found).toMatchObject({ blocked: [{ destination: 'crm', hold }], unavailable: ['crm-writer'] });
+      expect(found.blocked[0]).not.toHaveProperty('unclaimed');
+    }
   });
 });

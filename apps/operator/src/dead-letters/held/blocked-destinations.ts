@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { DestinationFiguresAnswer, DestinationsAnswer } from '#delivery';
-import type { InternalClient, Site } from '#runtime';
+import { type InternalClient, InternalRefused, InternalUnavailable, type Site } from '#runtime';
 import { unclaimedFigure } from '../../destinations/destination-item.js';
 import { maySee, organizationsOf } from '../../destinations/may-see.js';
 import { unclaimedOf } from '../../destinations/to-item.js';
@@ -30,13 +31,50 @@ export interface BlockedTools {
   clients: ReadonlyMap<string, Pick<InternalClient, 'post'>>;
 }
 
+export interface BlockedFound {
+  blocked: BlockedDestination[];
+  /** Services that did not answer, or not in time: what only they know is left out. */
+  unavailable: string[];
+}
+
+/** What stands beside a list does not keep it waiting for longer. */
+const patienceMs = 1_000;
+
 /**
  * Destinations that the reader may see and that nothing is sent to, as far as the filter names what is known of a destination. Topics are looked
- * at only where there is one. Rejects with InternalUnavailable while an owner does not answer.
+ * at only where there is one. All services are asked at the same time, and each is waited for {@link patienceMs}.
  */
-export async function readBlocked(tools: BlockedTools, filter: LetterFilter, reader: Reader): Promise<BlockedDestination[]> {
-  const all = await Promise.all([...tools.owners].map(([service, owner]) => blockedOf(tools, service, owner)));
-  return all.flat().filter((one) => fits(tools.site, one, filter) && maySee(tools.site, one.destination, reader));
+export async function readBlocked(
+  tools: BlockedTools & { patienceMs?: number },
+  filter: LetterFilter,
+  reader: Reader,
+): Promise<BlockedFound> {
+  const unavailable = new Set<string>();
+  const waitMs = tools.patienceMs ?? patienceMs;
+  const inTime = <T>(service: string, answer: Promise<T>) => orLate({ answer, waitMs, late: () => unavailable.add(service) });
+  const all = await Promise.all([...tools.owners].map(([service, owner]) => blockedOf(tools.clients, { service, owner, inTime })));
+  const blocked = all.flat().filter((one) => fits(tools.site, one, filter) && maySee(tools.site, one.destination, reader));
+  return { blocked, unavailable: [...unavailable].sort() };
+}
+
+interface Waited<T> {
+  answer: Promise<T>;
+  waitMs: number;
+  late: () => void;
+}
+
+/** The answer; undefined, and said, where its service is away or takes longer. */
+async function orLate<T>({ answer, waitMs, late }: Waited<T>): Promise<T | undefined> {
+  const stop = new AbortController();
+  const given = answer.catch((error: unknown) => {
+    if (error instanceof InternalUnavailable || error instanceof InternalRefused) return undefined;
+    throw error;
+  });
+  const found = await Promise.race([given, delay(waitMs, undefined, { signal: stop.signal }).catch(() => undefined)]).finally(() =>
+    stop.abort(),
+  );
+  if (found === undefined) late();
+  return found;
 }
 
 type State = DestinationsAnswer['items'][number];
@@ -48,11 +86,19 @@ export function blockedAmong(items: readonly State[]): Map<string, Blocked> {
   return new Map(items.filter(isBlocked).map((item) => [item.destination, item]));
 }
 
-async function blockedOf({ clients }: BlockedTools, service: string, owner: Pick<OwnerApi, 'destinations'>): Promise<BlockedDestination[]> {
-  const { items } = await owner.destinations();
-  const blocked = [...blockedAmong(items).values()];
+interface AskedOwner {
+  service: string;
+  owner: Pick<OwnerApi, 'destinations'>;
+  inTime: <T>(service: string, answer: Promise<T>) => Promise<T | undefined>;
+}
+
+async function blockedOf(clients: BlockedTools['clients'], { service, owner, inTime }: AskedOwner): Promise<BlockedDestination[]> {
+  const states = await inTime(service, owner.destinations());
+  const blocked = [...blockedAmong(states?.items ?? []).values()];
+  const client = clients.get(service);
   if (blocked.length === 0) return [];
-  const figures = await clients.get(service)?.post<DestinationFiguresAnswer>('/internal/v1/destinations:figures', {});
+  // Without them the destinations are named all the same.
+  const figures = client && (await inTime(service, client.post<DestinationFiguresAnswer>('/internal/v1/destinations:figures', {})));
   return blocked.map(({ destination, mode, reason = 'held', hold, open_until }) => {
     const unclaimed = unclaimedOf(figures?.items.find((one) => one.destination === destination)?.unclaimed);
     return { service, destination, mode, reason, hold, open_until, ...(unclaimed && { unclaimed }) };

@@ -1,8 +1,7 @@
 import type { GroupsAnswer, LetterGroup } from '../group-letters.js';
 import type { LetterFilter, Reader } from '../letter-filter.js';
-import { type HeldItem, nextAction, type OpenKind, ownerOf, runbook, untold } from './held-item.js';
-import { mostPages, now, type OpenTools, orAway, ownerPage, readOpen, unclaimedAt } from './read-open.js';
-import type { WaitingPosition } from './waiting-owner.js';
+import { fitsNone, type HeldItem, nextAction, type OpenKind, ownerOf, runbook, untold } from './held-item.js';
+import { now, type OpenTools, orAway, ownerPage, readOpen, unclaimedAt } from './read-open.js';
 
 const onlyOfRecords = ['organization', 'schema_id', 'no_schema_id', 'q_ref'] as const;
 const ofGroup = ['destination', 'class', 'code', 'owner'] as const;
@@ -13,6 +12,7 @@ const ofGroup = ['destination', 'class', 'code', 'owner'] as const;
  */
 export async function groupOpen(all: OpenTools, asked: { kind: OpenKind; filter: LetterFilter }, reader: Reader): Promise<GroupsAnswer> {
   const { kind, filter } = asked;
+  if (fitsNone(kind, filter)) return { as_of: new Date(await now(all.db)), items: [], left_out: 0 };
   const tools = { ...all, waiting: new Map([...all.waiting].filter(([service]) => service !== unclaimedAt)) };
   const as_of = new Date(await now(tools.db));
   const byRecord = onlyOfRecords.some((field) => filter[field] !== undefined);
@@ -24,10 +24,7 @@ export async function groupOpen(all: OpenTools, asked: { kind: OpenKind; filter:
   const items = counted.filter(
     (group) =>
       ofGroup.every((field) => filter[field] === undefined || filter[field] === group[field]) &&
-      (filter.no_code === undefined || group.code === null) &&
-      filter.assignee === undefined &&
-      filter.disposition === undefined &&
-      filter.group === undefined,
+      (filter.no_code === undefined || group.code === null),
   );
   return { as_of, items, left_out: 0, ...(unavailable.size > 0 && { unavailable: [...unavailable].sort() }) };
 }
@@ -35,7 +32,7 @@ export async function groupOpen(all: OpenTools, asked: { kind: OpenKind; filter:
 const noTrend = (): number[] => Array.from({ length: 24 }, () => 0);
 
 async function ownersGroups({ waiting }: OpenTools, kind: OpenKind, unavailable: Set<string>): Promise<LetterGroup[]> {
-  const all = await Promise.all([...waiting].map(([service, owner]) => orAway(owner.groups(kind), { kind, service }, unavailable)));
+  const all = await Promise.all([...waiting].map(([service, owner]) => orAway(owner.groups(kind), service, unavailable)));
   return all.flatMap((groups = []) =>
     groups.map((group) => {
       const { destination, count, overdue, sample_event_ids, reason = 'held', code = null } = group;
@@ -66,21 +63,17 @@ function named({ kind, destination, reason, code }: Named) {
   };
 }
 
+/** Each of an owner's largest page. */
+const countedPages = 20;
+
 async function firstThousands(
   tools: OpenTools,
   { kind, filter, unavailable }: { kind: OpenKind; filter: LetterFilter; unavailable: Set<string> },
   reader: Reader,
 ): Promise<HeldItem[]> {
-  const items: HeldItem[] = [];
-  let after: WaitingPosition | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
-    const found = await readOpen(tools, { kind, filter, after, limit: ownerPage }, reader);
-    items.push(...found.items.map(({ item }) => item));
-    for (const service of found.unavailable) unavailable.add(service);
-    after = found.end;
-    if (after === undefined) break;
-  }
-  return items;
+  const found = await readOpen(tools, { kind, filter, limit: countedPages * ownerPage, pages: countedPages }, reader);
+  for (const service of found.unavailable) unavailable.add(service);
+  return found.items.map(({ item }) => item);
 }
 
 function groupsOf(items: readonly HeldItem[]): LetterGroup[] {

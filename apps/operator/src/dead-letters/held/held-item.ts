@@ -3,6 +3,7 @@ import { failurePolicies, LeadAcceptedEvent, LeadResolvedEvent } from '#contract
 import type { WaitingItem } from '#delivery';
 import type { Codec } from '#messaging';
 import type { Told } from '../letter.js';
+import type { LetterFilter } from '../letter-filter.js';
 import { schemaIdOf } from '../schema-id.js';
 
 const text = z.string().nullable();
@@ -65,6 +66,21 @@ export const ownerOf = (reason: string): string => (reason === 'hold' ? 'operati
 
 /** Which open deliveries are meant. */
 export type OpenKind = 'held' | 'uncertain';
+
+/** Why nothing is sent; `held`: its service does not say, since that has just ended. */
+const reasons: readonly string[] = ['hold', 'failing', 'throttled', 'auth', 'held'];
+
+/**
+ * Whether no open delivery can fit a filter, by the filter alone. Nobody is assigned to what goes on by itself, it has no disposition to choose, and
+ * no group of dead letters holds it.
+ */
+export function fitsNone(kind: OpenKind, filter: LetterFilter): boolean {
+  if (filter.assignee !== undefined || filter.disposition !== undefined || filter.group !== undefined) return true;
+  const cases = kind === 'uncertain' ? [untold] : reasons.map((reason) => ({ class: reason, owner: ownerOf(reason) }));
+  return !cases.some(
+    (one) => (filter.class === undefined || filter.class === one.class) && (filter.owner === undefined || filter.owner === one.owner),
+  );
+}
 
 export interface Waiting {
   kind: OpenKind;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { WaitingItem } from '#delivery';
+import { InternalUnavailable } from '#runtime';
 import { openDelivery, pretendWaiting } from '../../../test/pretend-waiting.js';
 import { codec, leadAccepted } from '../../../test/rig.js';
 import { listQuery } from '../list-letters.js';
@@ -10,11 +11,20 @@ import { listHeld } from './list-held.js';
 const nowMs = Date.UTC(2026, 5, 1, 12);
 const db = { sql: async () => [{ now: new Date(nowMs) }] } as never;
 
+let asked: number;
 let items: Record<'crm-writer' | 'notifier', WaitingItem[]>;
 const tools = () => ({
   db,
   codec,
-  waiting: new Map((['crm-writer', 'notifier'] as const).map((service) => [service, pretendWaiting(() => items[service])])),
+  waiting: new Map(
+    (['crm-writer', 'notifier'] as const).map((service) => [
+      service,
+      pretendWaiting(() => {
+        asked += 1;
+        return items[service];
+      }),
+    ]),
+  ),
 });
 
 function waits(secondsAgo: number, changes: Partial<WaitingItem> & { organization?: string } = {}): WaitingItem {
@@ -38,6 +48,7 @@ async function all(query: object, reader: Parameters<typeof listHeld>[2] = every
 }
 
 beforeEach(() => {
+  asked = 0;
   items = {
     'crm-writer': Array.from({ length: 40 }, (_, n) => waits(n * 10, { organization: n % 10 === 0 ? 'other' : 'demo' })),
     notifier: [],
@@ -74,6 +85,38 @@ describe('what waits for its destination', () => {
     expect(await all({ q_ref: items['crm-writer'][3]?.lead_ref })).toHaveLength(1);
     items['crm-writer'].push(waits(1, { event: 'AAAA' }));
     expect(await all({}, { organizations: ['demo', 'other'] })).toHaveLength(40);
+  });
+
+  it('is asked of nobody where the filter alone says that no delivery fits', async () => {
+    const group = '00000000-0000-4000-8000-000000000001';
+    for (const filter of [{ assignee: 'ada' }, { disposition: 'investigate' }, { group }, { class: 'permanent' }, { owner: 'sales' }]) {
+      expect(await all(filter)).toEqual([]);
+      expect((await groupOpen(tools(), { kind: 'held', filter: listQuery.parse(filter) }, everything)).items).toEqual([]);
+    }
+    expect(await all({ class: 'hold', owner: 'integration' })).toEqual([]);
+    expect(asked).toBe(0);
+  });
+
+  it('is found in few rounds behind much that does not fit', async () => {
+    items['crm-writer'] = Array.from({ length: 900 }, (_, n) => waits(n, { organization: n === 0 ? 'other' : 'demo' }));
+    expect(await all({ organization: 'other' }, everything, 1)).toHaveLength(1);
+    expect(asked).toBeLessThanOrEqual(2 * 5);
+  });
+
+  it('is shown as far as services answer, with the name of the one that does not', async () => {
+    const waiting = tools().waiting;
+    let tried = 0;
+    const away = () => {
+      tried += 1;
+      return Promise.reject(new InternalUnavailable('down'));
+    };
+    waiting.set('notifier', { page: away, groups: away });
+    const found = await listHeld({ ...tools(), waiting }, { filter: { organization: 'none' }, limit: 7 }, everything);
+    expect(found).toEqual({ items: [], unavailable: ['notifier'] });
+    expect((await listHeld({ ...tools(), waiting }, { filter: {}, limit: 7 }, everything)).items).toHaveLength(7);
+    const groups = await groupOpen({ ...tools(), waiting }, { kind: 'held', filter: {} }, everything);
+    expect(groups).toMatchObject({ items: [{ count: 40 }], unavailable: ['notifier'] });
+    expect(tried).toBe(3);
   });
 
   it('is grouped by destination and reason, by the services themselves or one by one', async () => {

@@ -5,8 +5,8 @@ import { type OpenTools, readOpen } from './read-open.js';
 import type { WaitingPosition } from './waiting-owner.js';
 
 /**
- * Deliveries that wait for their destinations, claimed or not, the longest submitted first, over all services. Where more than a few thousand do not fit
- * the filter a page may be short, even empty, and still have a `next`. Rejects with InternalUnavailable while an owner does not answer.
+ * Deliveries that wait for their destinations, claimed or not, the longest submitted first, over all services. Where hundreds in a row do not
+ * fit the filter a page may be short, even empty, and still have a `next`. Services that do not answer are named.
  */
 export async function listHeld(
   tools: OpenTools,

@@ -63,6 +63,7 @@ async function all(query: object, between: () => Promise<unknown> = async () => 
   return found;
 }
 const idsOf = (found: readonly { id: string | null }[]) => found.map(({ id }) => id);
+const eventIdsOf = (found: readonly { event_id: string | null }[]) => found.map(({ event_id }) => event_id);
 
 describe('what is uncertain', () => {
   it.each([1, 2, 3, 7, 50])(
@@ -86,6 +87,30 @@ describe('what is uncertain', () => {
       }
     },
   );
+
+  it('shows letters and deliveries of which there are many, in turn, each exactly once', async () => {
+    const leads = Array.from({ length: 120 }, (_, n) => leadAt(n, n % 4 < 2 ? 'demo' : 'other'));
+    for (const [n, lead] of leads.entries()) {
+      if (n % 2 === 0) await isTold(lead);
+      else isUncertain(lead);
+    }
+    for (const query of [{ limit: 7 }, { limit: 50 }, { limit: 7, order: 'newest' }, { limit: 7, order: 'due' }]) {
+      const found = idsOf(await all(query));
+      expect(found).toHaveLength(120);
+      expect(new Set(found).size).toBe(120);
+    }
+    expect(idsOf(await all({ limit: 7 }))).toEqual(eventIdsOf(leads));
+    expect(idsOf(await all({ limit: 7, organization: 'other' }))).toEqual(eventIdsOf(leads.filter((_, n) => n % 4 >= 2)));
+  });
+
+  it('shows the letters that fit a filter at once, however many deliveries do not', async () => {
+    for (let n = 0; n < 70; n += 1) isUncertain(leadAt(n));
+    const told = leadAt(100);
+    await isTold(told);
+    await db.sql('spec.assign', "UPDATE dead_letter SET assignee = 'ada'", []);
+    expect(eventIdsOf((await page({ assignee: 'ada', limit: 1 })).items)).toEqual([told.event_id]);
+    expect(eventIdsOf((await page({ disposition: 'investigate', limit: 1 })).items)).toEqual([told.event_id]);
+  });
 
   it('is shown once where somebody is told of it while pages are read', async () => {
     const leads = Array.from({ length: 8 }, (_, n) => leadAt(n));

@@ -2,7 +2,7 @@ import type { Codec } from '#messaging';
 import { InternalRefused, InternalUnavailable, type Sql } from '#runtime';
 import { mayRead } from '../../people/person.js';
 import { absences, type LetterFilter, type Reader } from '../letter-filter.js';
-import { type HeldItem, type OpenKind, readWaiting, toHeldItem, type Waiting } from './held-item.js';
+import { fitsNone, type HeldItem, type OpenKind, readWaiting, toHeldItem, type Waiting } from './held-item.js';
 import type { OpenRequest, WaitingOwner, WaitingPosition } from './waiting-owner.js';
 
 export interface OpenTools {
@@ -18,6 +18,8 @@ export interface OpenAsked {
   after?: WaitingPosition;
   newest?: boolean;
   limit: number;
+  /** Pages of the owners at most; default: {@link mostPages}. */
+  pages?: number;
 }
 
 export interface PlacedItem {
@@ -29,30 +31,34 @@ export interface OpenFound {
   items: PlacedItem[];
   /** Where it stopped; absent: there are no more. */
   end?: WaitingPosition;
-  /** Services that do not answer; of what is held only intake may be missing. */
+  /** Services that do not answer. */
   unavailable: string[];
 }
 
 /** Pages of the owners behind one page of ours: where a filter leaves nearly all out, the answer is short and names where it stopped. */
-export const mostPages = 20;
+export const mostPages = 5;
 export const ownerPage = 200;
 /** The service that has what nobody claimed. */
 export const unclaimedAt = 'intake';
 
+const ofRecordAlone = ['class', 'code', 'no_code', 'schema_id', 'no_schema_id', 'owner', 'organization', 'q_ref'] as const;
 const ofRecord = ['class', 'code', 'schema_id', 'owner', 'organization'] as const;
 
 /**
- * Open deliveries that fit the filter and that the reader may see, over all services. Of what is uncertain those with an open dead letter are left
- * out. What is held rejects with InternalUnavailable while an owner does not answer.
+ * Open deliveries that fit the filter and that the reader may see, over all services, each asked at the same time. Of what is uncertain those with
+ * an open dead letter are left out. Nobody is asked where no delivery can fit; owners that do not answer are named, and not asked again.
  */
 export async function readOpen(tools: OpenTools, asked: OpenAsked, reader: Reader): Promise<OpenFound> {
-  const { kind, filter, limit } = asked;
+  const { kind, filter, limit, pages = mostPages } = asked;
+  if (fitsNone(kind, filter)) return { items: [], unavailable: [] };
   const nowMs = await now(tools.db);
   let position = asked.after;
   const items: PlacedItem[] = [];
   const unavailable = new Set<string>();
-  for (let page = 0; page < mostPages; page += 1) {
-    const size = Math.min(ownerPage, limit + 1);
+  const leavesOut = reader.organizations !== '*' || ofRecordAlone.some((field) => filter[field] !== undefined);
+  for (let page = 0; page < pages; page += 1) {
+    // Mostly all that comes is wanted. Where much is left out, or was, as much is asked for as an owner gives.
+    const size = leavesOut || page > 0 ? ownerPage : Math.min(ownerPage, limit + 1);
     const request = { destination: filter.destination, after: position, ...(asked.newest && { newest: true as const }), limit: size };
     const found = await nextPage(tools, { kind, request, unavailable });
     const told = kind === 'uncertain' ? await withLetter(tools.db, found) : new Set<string>();
@@ -81,7 +87,8 @@ interface PageAsked {
 async function nextPage({ codec, waiting }: OpenTools, { kind, request, unavailable }: PageAsked): Promise<Waiting[]> {
   const pages = await Promise.all(
     [...waiting].map(async ([service, owner]) => {
-      const page = await orAway(owner.page(kind, request), { kind, service }, unavailable);
+      if (unavailable.has(service)) return [];
+      const page = await orAway(owner.page(kind, request), service, unavailable);
       return (page ?? []).map((item) => ({ kind, service, item }));
     }),
   );
@@ -93,18 +100,13 @@ async function nextPage({ codec, waiting }: OpenTools, { kind, request, unavaila
   return Promise.all(merged.map((one) => readWaiting(codec, one)));
 }
 
-/** What is uncertain stands beside dead letters, and what nobody claimed beside what is held: those are there also while a service is not. */
-export async function orAway<T>(
-  answer: Promise<T>,
-  { kind, service }: { kind: OpenKind; service: string },
-  unavailable: Set<string>,
-): Promise<T | undefined> {
+/** What the others have is there also while a service is away: it is named. */
+export async function orAway<T>(answer: Promise<T>, service: string, unavailable: Set<string>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {
-    const needed = kind === 'held' && service !== unclaimedAt;
     // An owner of the release before refuses what it does not know.
-    if (needed || !(error instanceof InternalUnavailable || error instanceof InternalRefused)) throw error;
+    if (!(error instanceof InternalUnavailable || error instanceof InternalRefused)) throw error;
     unavailable.add(service);
     return undefined;
   }
@@ -137,8 +139,6 @@ const positionOf = ({ item: { submitted_us, event_id, destination } }: Waiting):
 
 function fits(item: HeldItem, filter: LetterFilter): boolean {
   if (filter.q_ref !== undefined && item.lead_ref !== filter.q_ref && item.event_id !== filter.q_ref.toLowerCase()) return false;
-  // Nobody is assigned to what goes on by itself, it has no disposition to choose, and no group of dead letters holds it.
-  if (filter.assignee !== undefined || filter.disposition !== undefined || filter.group !== undefined) return false;
   if (absences.some(([absence, field]) => filter[absence] !== undefined && (item[field] ?? null) !== null)) return false;
   return ofRecord.every((field) => filter[field] === undefined || filter[field] === item[field]);
 }
