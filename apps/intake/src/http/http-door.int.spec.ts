@@ -387,6 +387,26 @@ describe('GET /v1/leads', () => {
     expect((await request(`/v1/leads?source_event_id=${lead.source_event_id}`)).json).toEqual(byEventId.json);
   });
 
+  it('is answered to all who ask at once, however few connections there are, with statements for many of them', async () => {
+    const { json } = await post(body());
+    const small = await openIntakeDatabase(database.url, 2);
+    const { master } = small.dataSource.driver as unknown as { master: pg.Pool };
+    const taken = jest.spyOn(master, 'connect');
+    const doors = await startDoors({ db: small, tools: { ...tools, db: small }, logger: silent });
+    try {
+      const ask = async () => {
+        const response = await fetch(`${doors.url}/v1/leads/${String(json.event_id)}`, { headers: { authorization: 'Bearer key-one' } });
+        return [response.status, ((await response.json()) as { event_id: string }).event_id];
+      };
+      const answers = await Promise.all(Array.from({ length: 140 }, ask));
+      expect(answers).toEqual(Array.from({ length: 140 }, () => [200, json.event_id]));
+      expect(taken.mock.calls.length).toBeLessThan(140);
+    } finally {
+      await doors.app.close();
+      await small.close();
+    }
+  });
+
   it('does not know the leads of another source, nor what is no lead', async () => {
     const lead = body();
     const { json } = await post(lead);

@@ -11,7 +11,7 @@ select $1::uuid, $2::jsonb, $3::timestamptz
 where not exists (select from told where event_id = $1::uuid and (notifications = $2::jsonb or as_of > $3::timestamptz))
 on conflict (event_id) do update set notifications = excluded.notifications, as_of = excluded.as_of where told.as_of <= excluded.as_of`;
 
-const lastSql = 'select notifications, as_of from told where event_id = $1';
+const lastSql = 'select event_id, notifications, as_of from told where event_id = any ($1::uuid[])';
 
 /**
  * Keeps what the notifier said of one lead, for the times when it cannot be asked; the time kept is the first at which it said just this.
@@ -24,8 +24,10 @@ export async function rememberTold(db: Sql, eventId: string, heard: readonly Hea
   await db.sql('intake.remember_told', rememberSql, [eventId, JSON.stringify(notifications), asOf]);
 }
 
-/** What it said last; empty where nobody asked while it could answer. Throws DatabaseUnavailable. */
-export async function lastTold(db: Sql, eventId: string): Promise<HeardNotification[]> {
-  const [row] = await db.sql<{ notifications: JourneyNotification[]; as_of: Date }>('intake.last_told', lastSql, [eventId]);
-  return (row?.notifications ?? []).map((one) => ({ ...one, as_of: row?.as_of.toISOString() ?? '' }));
+/** What it said last of each of these leads; empty where nobody asked while it could answer. Throws DatabaseUnavailable. */
+export async function lastTold(db: Sql, eventIds: readonly string[]): Promise<HeardNotification[][]> {
+  type Row = { event_id: string; notifications: JourneyNotification[]; as_of: Date };
+  const rows = await db.sql<Row>('intake.last_told', lastSql, [eventIds]);
+  const byId = new Map(rows.map((row) => [row.event_id, row.notifications.map((one) => ({ ...one, as_of: row.as_of.toISOString() }))]));
+  return eventIds.map((eventId) => byId.get(eventId.toLowerCase()) ?? []);
 }
