@@ -1,5 +1,6 @@
-import { type LeadSourcesAnswer, vaultClient, type WindowAnswer } from '#delivery';
+import { type LeadSourcesAnswer, leadSourcesLimit, vaultClient, type WindowAnswer, type WindowRequest } from '#delivery';
 import { ConfigError, type InternalClient, internalClient } from '#runtime';
+import { askInParts, inParts } from './in-parts.js';
 import type { Sources } from './runs/tools.js';
 
 /** A page of 500 deliveries with their events takes a busy service a fraction of it. */
@@ -20,16 +21,19 @@ export function openClients(urls: Readonly<Record<string, string>>, token: strin
   return { intake: open('intake'), 'crm-writer': open('crm-writer'), notifier: open('notifier'), operator: open('operator') };
 }
 
-/** The other services as a comparison reads them. */
+/** The other services as a comparison reads them: of as many leads as it may come to name, in as many requests as they take. */
 export function sourcesOf(clients: Pick<Clients, 'intake' | 'crm-writer' | 'notifier'>): Sources {
-  const window = (client: InternalClient) => (asked: unknown) => client.post<WindowAnswer>('/internal/v1/deliveries:window', asked);
+  const window = (client: InternalClient) => (asked: WindowRequest) =>
+    askInParts((part) => client.post<WindowAnswer>('/internal/v1/deliveries:window', part), asked);
   return {
     deliveries: window(clients['crm-writer']),
     notifications: window(clients.notifier),
     leadSources: async (eventIds) => {
-      const items = eventIds.map((event_id) => ({ event_id }));
-      const answer = await clients.intake.post<LeadSourcesAnswer>('/internal/v1/leads:sources', { items });
-      return new Map(answer.items.map(({ event_id, ...whose }) => [event_id, whose]));
+      const found = await inParts(eventIds, leadSourcesLimit, async (part) => {
+        const items = part.map((event_id) => ({ event_id }));
+        return (await clients.intake.post<LeadSourcesAnswer>('/internal/v1/leads:sources', { items })).items;
+      });
+      return new Map(found.map(({ event_id, ...whose }) => [event_id, whose]));
     },
     vault: vaultClient(clients.intake),
   };

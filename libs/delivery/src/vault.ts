@@ -4,7 +4,7 @@ import type { InternalClient } from '#runtime';
 export type { LeadPayload };
 
 export interface Vault {
-  /** At most 500 references; answers in their order. Rejects when the vault can't be asked: no attempt may be made then. */
+  /** Answers in the order of the references, in as many requests as they take. Rejects when the vault can't be asked: no attempt may be made then. */
   read(leadRefs: readonly string[]): Promise<VaultReadItem[]>;
 }
 
@@ -15,9 +15,12 @@ export const vaultBatch = 500;
 export function vaultClient(client: InternalClient): Vault {
   return {
     read: async (leadRefs) => {
-      const items = leadRefs.map((lead_ref) => ({ lead_ref }));
-      const answer = await client.post<{ items: VaultReadItem[] }>('/internal/v1/vault:read', { items });
-      return inOrder(leadRefs, answer.items);
+      const read: VaultReadItem[] = [];
+      for (let at = 0; at < leadRefs.length; at += vaultBatch) {
+        const items = leadRefs.slice(at, at + vaultBatch).map((lead_ref) => ({ lead_ref }));
+        read.push(...(await client.post<{ items: VaultReadItem[] }>('/internal/v1/vault:read', { items })).items);
+      }
+      return inOrder(leadRefs, read);
     },
   };
 }

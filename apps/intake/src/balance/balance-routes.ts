@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { leadSourcesLimit } from '#delivery';
 import type { InternalServer, Sql } from '#runtime';
 import { databaseNow } from '../database-clock.js';
 import { acceptedPage } from './accepted-page.js';
@@ -19,7 +20,7 @@ const sourcesRequest = z.object({
   items: z
     .array(z.object({ event_id: z.uuid() }))
     .min(1)
-    .max(maxItems),
+    .max(leadSourcesLimit),
 });
 
 /**
@@ -36,7 +37,7 @@ export function serveBalance(server: InternalServer, { db }: { db: Sql }): void 
     const places = await unclaimedPlaces(db, items);
     return { items: items.map((item, index) => ({ ...item, place: places[index] })) };
   });
-  server.route('/internal/v1/leads:sources', { callers, maxItems, body: sourcesRequest }, async ({ items }) => {
+  server.route('/internal/v1/leads:sources', { callers, maxItems: leadSourcesLimit, body: sourcesRequest }, async ({ items }) => {
     return {
       items: await leadSources(
         db,

@@ -52,6 +52,22 @@ describe('DestinationReader', () => {
     expect(await readerOf({ capabilities: { lookup: [] } }).byKeys('lead', keys)).toBeUndefined();
   });
 
+  it('looks up nothing one by one where it is asked for what is read in bulk alone, and remembers what is not', async () => {
+    let asked = 0;
+    const readMany = async () => {
+      asked += 1;
+      return { ok: false, class: 'unsupported' };
+    };
+    const lookup = () => Promise.reject(new Error('looked up'));
+    const reader = readerOf({ readMany, lookup });
+    expect(reader.mayReadInBulk('lead')).toBe(true);
+    expect(await reader.byKeysInBulk('lead', keys)).toBeUndefined();
+    expect(reader.mayReadInBulk('lead')).toBe(false);
+    expect(await reader.byKeysInBulk('lead', keys)).toBeUndefined();
+    expect(asked).toBe(1);
+    expect(reader.mayReadInBulk('contact')).toBe(true);
+  });
+
   it('waits as long as it is told to, and asks again', async () => {
     const answers: ReadAnswer[] = [{ ok: false, class: 'throttled', retryAfterMs: 1 }, records(['a'])];
     const reader = readerOf({ readMany: async () => answers.shift() ?? records() });

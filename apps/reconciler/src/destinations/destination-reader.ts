@@ -54,6 +54,8 @@ const shareOfQuota = 0.1;
 export class DestinationReader {
   /** Calls made so far. */
   calls = 0;
+  /** Kinds of which it turned out that they cannot be read in bulk. */
+  private readonly notInBulk = new Set<string>();
   private readonly pace: Pace;
 
   constructor(private readonly options: ReaderOptions) {
@@ -62,9 +64,22 @@ export class DestinationReader {
 
   /** All records of a kind under these keys; undefined where the kind cannot be read at all. @throws DestinationUnreadable, AbortError */
   async byKeys(kind: string, keys: readonly KeyOf[]): Promise<ReadRecords | undefined> {
-    const bulk = await this.inBulk(kind, keys).catch(unlessUnsupported);
+    const bulk = await this.byKeysInBulk(kind, keys);
     if (bulk !== undefined) return bulk;
     return this.options.connector.capabilities.lookup.includes(kind) ? this.oneByOne(kind, keys) : undefined;
+  }
+
+  /** The same; undefined where the kind can be looked up one by one alone, or not at all. */
+  async byKeysInBulk(kind: string, keys: readonly KeyOf[]): Promise<ReadRecords | undefined> {
+    if (!this.mayReadInBulk(kind)) return undefined;
+    const bulk = await this.inBulk(kind, keys).catch(unlessUnsupported);
+    if (bulk === undefined) this.notInBulk.add(kind);
+    return bulk;
+  }
+
+  /** False once it is known that records of this kind are looked up one by one alone, or not at all. */
+  mayReadInBulk(kind: string): boolean {
+    return this.options.connector.capabilities.readMany !== undefined && !this.notInBulk.has(kind);
   }
 
   private async inBulk(kind: string, keys: readonly KeyOf[]): Promise<ReadRecords | undefined> {

@@ -22,7 +22,8 @@ const compare = async (key: string, { delivered = [], accepted = [] }: { deliver
       leadSources: () => Promise.resolve(new Map(accepted.map((id) => [id, {}]))),
     },
   };
-  const options = { tools, destination: 'crm', kind: 'lead', window } as unknown as ChangesOptions;
+  const reader = { mayReadInBulk: () => false };
+  const options = { tools, reader, destination: 'crm', kind: 'lead', window } as unknown as ChangesOptions;
   return (await compareChanges(options, [changed(key)])).findings;
 };
 

@@ -59,11 +59,10 @@ async function deliveriesOf({ tools, destination, kind }: ChangesOptions, record
  */
 async function compareOurs(options: ChangesOptions, known: readonly WindowItem[]): Promise<PageResult[]> {
   const { tools, reader, destination, kind, window, page } = options;
-  if (tools.connectors.get(destination)?.capabilities.readMany === undefined) return [];
   const others = known.filter(({ submitted_at, finished_at }) => !isIn(submitted_at, window) && !isIn(finished_at, window));
   const results: PageResult[] = [];
-  for (let at = 0; at < others.length; at += page) {
-    results.push(await comparePage({ tools, reader, destination, kinds: [kind] }, others.slice(at, at + page)));
+  for (let at = 0; at < others.length && reader.mayReadInBulk(kind); at += page) {
+    results.push(await comparePage({ tools, reader, destination, kinds: [kind], inBulkAlone: true }, others.slice(at, at + page)));
   }
   return results;
 }

@@ -34,6 +34,8 @@ export interface PageOptions {
   destination: string;
   /** Kinds of records alone that are compared; default: all, and whether somebody was told. */
   kinds?: readonly string[];
+  /** Kinds that can only be looked up one by one are left out: a call for each lead would be more than they are worth. */
+  inBulkAlone?: boolean;
 }
 
 /** One operation with the records that stand under its key. */
@@ -46,12 +48,13 @@ interface Read {
 }
 
 /** Compares a page of deliveries with what the destination holds now. Everything personal is gone when it returns. */
-export async function comparePage({ tools, reader, destination, kinds }: PageOptions, items: readonly WindowItem[]): Promise<PageResult> {
+export async function comparePage(options: PageOptions, items: readonly WindowItem[]): Promise<PageResult> {
+  const { tools, reader, destination, kinds } = options;
   const { db, site, sources } = tools;
   const leads = await loadLeads(tools, items);
   // Before anything is read there: what is written meanwhile is newer than what was seen.
   const nowMs = await databaseNowMs(db);
-  const read = await readRecords(reader, leads, kinds);
+  const read = await readRecords(options, leads);
   const config = site.destinations[destination];
   if (config === undefined) throw new Error('the destination is gone from the site file');
   const eventIds = leads.map(({ item }) => item.event_id);
@@ -77,7 +80,7 @@ export async function comparePage({ tools, reader, destination, kinds }: PageOpt
 }
 
 /** Kinds in the order of the leads' operations; each is read at once. */
-async function readRecords(reader: DestinationReader, leads: readonly LoadedLead[], only?: readonly string[]): Promise<Read[]> {
+async function readRecords({ reader, kinds: only, inBulkAlone }: PageOptions, leads: readonly LoadedLead[]): Promise<Read[]> {
   const isWanted = (one: WindowOperation): boolean => canBeThere(one) && (only?.includes(one.kind) ?? true);
   const pairs = leads.flatMap((lead) => lead.item.operations.filter(isWanted).map((operation) => ({ lead, operation })));
   const kinds = [...new Set(pairs.map(({ operation }) => operation.kind))];
@@ -85,7 +88,7 @@ async function readRecords(reader: DestinationReader, leads: readonly LoadedLead
   for (const kind of kinds) {
     const some = pairs.filter(({ operation }) => operation.kind === kind);
     const keys = [...new Map(some.map(({ lead }) => keyOf(kind, lead.item)).map((key) => [key.key, key])).values()];
-    const answer = await reader.byKeys(kind, keys);
+    const answer = await (inBulkAlone ? reader.byKeysInBulk(kind, keys) : reader.byKeys(kind, keys));
     if (answer !== undefined) read.push(...(await withReferences(reader, some, { kind, answer })));
   }
   return read;

@@ -34,8 +34,9 @@ export {
   type Urgency,
 } from './api.js';
 export { contactWrittenDdl, contactWrittenDdlDown, windowDdl, windowDdlDown } from './ddl.js';
-export type { LeadSource, LeadSourcesAnswer } from './lead-source.js';
+export { type LeadSource, type LeadSourcesAnswer, leadSourcesLimit } from './lead-source.js';
 export {
+  personKeyChars,
   type WindowAnswer,
   type WindowItem,
   type WindowOperation,

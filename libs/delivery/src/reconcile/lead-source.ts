@@ -1,3 +1,6 @@
+/** Leads that one request may ask for at most. */
+export const leadSourcesLimit = 500;
+
 /** Item of intake's POST /internal/v1/leads:sources. */
 export interface LeadSource {
   event_id: string;

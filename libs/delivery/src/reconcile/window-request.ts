@@ -4,6 +4,9 @@ import type { DeliveryState, OperationState } from '#contracts';
 /** Deliveries of one page at most. */
 export const windowLimit = 500;
 
+/** Characters of a person's key at most: whatever is longer is nobody's. */
+export const personKeyChars = 128;
+
 /** Body of POST /internal/v1/deliveries:window. The window, [from, to), is over `submitted_at` and over when the state last changed: either is enough. */
 export const windowRequest = z
   .object({
@@ -21,7 +24,7 @@ export const windowRequest = z
     /** These alone, whenever they were submitted. */
     event_ids: z.array(z.uuid()).min(1).max(windowLimit).optional(),
     /** These alone, whenever they were submitted: of each of these persons the leads whose fields stand in their record at `destination`. */
-    person_keys: z.array(z.string().min(1).max(128)).min(1).max(windowLimit).optional(),
+    person_keys: z.array(z.string().min(1).max(personKeyChars)).min(1).max(windowLimit).optional(),
   })
   .refine((asked) => asked.destination !== undefined || asked.event_ids !== undefined, {
     params: { problem: 'names neither a destination nor events', fix: 'Name one of them' },
