@@ -6,6 +6,7 @@ import { CountReceived1764547200001 } from './1764547200001-count-received.js';
 import { ReplayItems1764547200002 } from './1764547200002-replay-items.js';
 import { OwnEnds1764547200003 } from './1764547200003-own-ends.js';
 import { NewestOfAContact1764547200004 } from './1764547200004-newest-of-a-contact.js';
+import { PageOfUnclaimed1764547200005 } from './1764547200005-page-of-unclaimed.js';
 
 /** The tables of intake, in order. Run by `leadctl migrate` in intake's own schema. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   ReplayItems1764547200002,
   OwnEnds1764547200003,
   NewestOfAContact1764547200004,
+  PageOfUnclaimed1764547200005,
 ];

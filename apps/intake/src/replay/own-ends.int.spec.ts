@@ -6,6 +6,7 @@ import { type Database, type InternalClient, type InternalServer, internalClient
 import { type TestDatabase, testDatabase } from '#testkit';
 import { acceptTools, codec, openIntakeDatabase, silent, submission } from '../../test/fixture.js';
 import { acceptLeads } from '../accept-leads.js';
+import { unresolvedSql } from './own-ends.js';
 import { serveOwnEnds } from './own-routes.js';
 
 /** Real servers on a busy machine. */
@@ -114,6 +115,23 @@ describe('what ended at intake itself', () => {
     await takeOut(claimed, 'crm');
     await owner.query('update intake.delivery set claimed_at = now() where event_id = $1', [claimed]);
     expect(await unresolved()).toEqual([]);
+  });
+
+  it('is read from the first id that is kept on, by the time as it is once', async () => {
+    await owner.query(
+      `insert into intake.rejected (rejected_id, class, code, errors, topic, partition, record_offset, record_at, rejected_at, key_id, wrapped_key, sealed, delete_after)
+       select (lpad(to_hex(n), 12, '0') || '70008000000000000000')::uuid, 'invalid', 'old', '[]', 'leads', 9, n, now(), now() - interval '80 days', 'k1', 'w', 's', now()
+       from generate_series(1, 2000) as n`,
+    );
+    await owner.query('analyze intake.rejected, intake.delivery, intake.lead');
+    const plan = await db.sql<{ 'QUERY PLAN': string }>('spec.plan', `explain ${unresolvedSql}`, [
+      '00000000-0000-0000-0000-000000000000',
+      '',
+      100,
+    ]);
+    const conditions = plan.map((row) => row['QUERY PLAN']).filter((line) => /Index Cond|Filter/.test(line));
+    expect(conditions.some((line) => line.includes('Index Cond') && line.includes('GREATEST'))).toBe(true);
+    expect(conditions.filter((line) => line.includes('clock_now'))).toEqual([]);
   });
 
   it('comes with its record, for whoever lacks the letter, and for the operator alone', async () => {

@@ -6,10 +6,10 @@ import { standingSql } from './item-states.js';
 /** Deliveries that ended here: without a route, or to a destination that nobody serves any more. As of refused records, their letters are intake's own. */
 const ownSql = `d.state = 'dead' and d.claimed_at is null and d.class = 'routing'`;
 /** A letter that was closed is deleted after 40 days; whoever misses it then would ask a person once more. */
-const keptSql = `d.as_of > clock_now() - interval '39 days'`;
+const keptSql = `d.as_of > (select clock_now()) - interval '39 days'`;
 
 /** No record that was refused within that time has an earlier id; a day more for clocks that differ. */
-const firstKeptId = `(lpad(to_hex((extract(epoch from clock_now() - interval '40 days') * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid`;
+const firstKeptId = `(lpad(to_hex((extract(epoch from (select clock_now()) - interval '40 days') * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid`;
 
 interface EndRow {
   event_id: string;
@@ -24,9 +24,10 @@ interface EndRow {
 
 /**
  * Refused records stand among them by their own ids, and the end of their keeping for a deadline, as wherever they are named. They are kept for
- * longer than their letters have to be looked for: the older ones are passed over by their ids, which begin with their time.
+ * longer than their letters have to be looked for: the older ones are passed over by their ids, which begin with their time. The time is asked
+ * once: asked for each row it could not be where an index is entered.
  */
-const unresolvedSql = `
+export const unresolvedSql = `
 (select d.event_id, d.destination, d.state, d.class, d.code, d.generation, d.deadline_at, d.as_of, l.lead_ref, l.submitted_at
 from delivery d join lead l using (event_id)
 where ${ownSql} and ${keptSql} and (d.event_id, d.destination) > ($1::uuid, $2)
@@ -34,7 +35,7 @@ order by d.event_id, d.destination limit $3)
 union all
 (select j.rejected_id, '${refusedRecord}', 'dead', j.class, j.code, 1, j.delete_after, j.rejected_at, '${refusedRecord}:' || j.rejected_id, j.record_at
 from rejected j
-where j.accepted_as is null and j.sealed <> '' and j.rejected_at > clock_now() - interval '39 days'
+where j.accepted_as is null and j.sealed <> '' and j.rejected_at > (select clock_now()) - interval '39 days'
   and (j.rejected_id, '${refusedRecord}') > ($1::uuid, $2) and j.rejected_id >= greatest($1::uuid, ${firstKeptId})
 order by j.rejected_id limit $3)
 order by event_id, destination limit $3`;

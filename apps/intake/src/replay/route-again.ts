@@ -31,8 +31,8 @@ const routeSql = `
 with nowhere as (
   delete from delivery where event_id = $1 and destination = '${unrouted}'
 ), planned as (
-  insert into delivery (event_id, destination, state, owner, deadline_at, as_of, announced_at, announce_at)
-  select $1, destination, 'accepted', $3, $4, clock_now(), clock_now(), clock_now() + interval '${reannounceAfter}'
+  insert into delivery (event_id, destination, state, owner, deadline_at, submitted_at, as_of, announced_at, announce_at)
+  select $1, destination, 'accepted', $3, $4, (select submitted_at from lead where event_id = $1), clock_now(), clock_now(), clock_now() + interval '${reannounceAfter}'
   from unnest($2::text[]) as destination
 )
 update lead set event = $5, deadline_at = $4, policy = $6, owner = $3 where event_id = $1`;

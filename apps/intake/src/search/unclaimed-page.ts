@@ -18,16 +18,21 @@ interface Row extends Pick<WaitingItem, 'event_id' | 'destination' | 'lead_ref' 
   event: Buffer;
 }
 
-/** The page is found by narrow columns; records are read for it alone. */
-const pageSql = `
-with page as (
-  select d.event_id, d.destination, d.deadline_at from delivery d join lead l using (event_id)
+/** When a delivery was submitted, as its index has it; of one that came before the column was there, when it was accepted. */
+const submittedAt = 'coalesce(d.submitted_at, d.as_of)';
+
+/** The page is found in its index, however many there are; records are read for it alone. */
+export const pageSql = `
+with page as materialized (
+  select d.event_id, d.destination, d.deadline_at, ${submittedAt} as at from delivery d
   where d.state = 'accepted' and d.claimed_at is null and d.destination = any($1::text[])
-    and ($2::bigint is null or (l.submitted_at, d.event_id, d.destination collate "C") > (to_timestamp(0) + $2::bigint * interval '1 microsecond', $3::uuid, $4::text))
-  order by l.submitted_at, d.event_id, d.destination collate "C" limit $5)
-select page.event_id, page.destination, l.lead_ref, l.test, l.submitted_at, (extract(epoch from l.submitted_at) * 1000000)::bigint::text as submitted_us,
+    and (${submittedAt}, d.event_id, d.destination collate "C")
+      > (case when $2::bigint is null then '-infinity' else to_timestamp(0) + $2::bigint * interval '1 microsecond' end,
+        coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'), coalesce($4::text, ''))
+  order by ${submittedAt}, d.event_id, d.destination collate "C" limit $5)
+select page.event_id, page.destination, l.lead_ref, l.test, l.submitted_at, (extract(epoch from page.at) * 1000000)::bigint::text as submitted_us,
   page.deadline_at, l.event
-from page join lead l using (event_id) order by l.submitted_at, page.event_id, page.destination collate "C"`;
+from page join lead l using (event_id) order by page.at, page.event_id, page.destination collate "C"`;
 
 /**
  * Deliveries to these destinations that, as far as intake knows, nobody has claimed; the longest submitted first. Their owner may have claimed

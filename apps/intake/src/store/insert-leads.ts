@@ -84,8 +84,8 @@ with input as materialized (
   insert into vault (lead_ref, revision, key_id, wrapped_key, sealed, email_key, phone_key, delete_after)
   select lead_ref, 1, key_id, wrapped_key, sealed, email_key, phone_key, accepted_at + interval '${vaultRetention}' from fresh
 ), delivered as (
-  insert into delivery (event_id, destination, state, class, code, owner, deadline_at, as_of, announced_at, announce_at)
-  select event_id, destination, state, class, code, owner, deadline_at, accepted_at, accepted_at, accepted_at + interval '${reannounceAfter}'
+  insert into delivery (event_id, destination, state, class, code, owner, deadline_at, submitted_at, as_of, announced_at, announce_at)
+  select event_id, destination, state, class, code, owner, deadline_at, submitted_at, accepted_at, accepted_at, accepted_at + interval '${reannounceAfter}'
   from ${unnestColumns('planned', deliveryColumns, firstDelivery)} join fresh on fresh.position = planned.lead
 ), announced as (
   insert into outbox (topic, key, value, headers)
