@@ -1,15 +1,18 @@
 import type { DiscrepancyClass } from '#delivery';
 import type { Sql } from '#runtime';
 
-const leadsSql = `
-SELECT event_id FROM discrepancy
+/** Each side is read in the order of its index and no further than a page: there may be many of either. */
+export const leadsSql = `
+(SELECT DISTINCT event_id FROM discrepancy
 WHERE destination = $1 AND state IN ('open', 'repairing', 'repair_failed', 'repaired') AND (state <> 'repaired' OR changed_at >= $2)
   AND class = ANY ($3::text[]) AND aspect IS DISTINCT FROM 'told_late' AND last_run_id <> $4 AND event_id > $5
+ORDER BY event_id LIMIT $6)
 UNION
-SELECT event_id FROM look l
+(SELECT DISTINCT event_id FROM look l
 WHERE destination = $1 AND missed_at < $7 AND event_id > $5 AND NOT EXISTS (
   SELECT FROM discrepancy d WHERE d.event_id = l.event_id AND d.destination = l.destination AND d.kind = l.kind
     AND d.class IN ('missing', 'deleted') AND (d.last_run_id = $4 OR d.state = 'accepted'))
+ORDER BY event_id LIMIT $6)
 ORDER BY event_id LIMIT $6`;
 
 export interface KnownLeads {

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { type Database, migrateService, newEventId, type Tx } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { openReconcilerDatabase } from '../../../../test/support/reconcile/open-tools.js';
 import type { Finding } from '../compare/finding.js';
-import { knownLeads } from '../discrepancies/known-leads.js';
+import { knownLeads, leadsSql } from '../discrepancies/known-leads.js';
 import { settleDiscrepancies } from '../discrepancies/settle-discrepancies.js';
 import { closeGone, closeGoneWindow, storeFindings } from '../discrepancies/store-findings.js';
 import { migrations } from '../migrations/index.js';
@@ -19,12 +20,16 @@ const hourMs = 3_600_000;
 describe('the runs of a destination', () => {
   let database: TestDatabase;
   let db: Database;
+  let owner: pg.Client;
   beforeAll(async () => {
     database = await testDatabase('schedule');
     await migrateService({ url: database.url, service: 'reconciler', migrations });
     db = await openReconcilerDatabase(database.url);
+    owner = new pg.Client({ connectionString: database.url });
+    await owner.connect();
   });
   afterAll(async () => {
+    await owner?.end();
     await db?.close();
     await database?.drop();
   });
@@ -192,6 +197,28 @@ describe('the runs of a destination', () => {
     const asked = { destination: 'crm', runId, classes: ['missing'] as const, repairedFrom: new Date(), begunAt, limit: 10 };
     expect(await knownLeads(db, asked)).toEqual([missed]);
     expect(await knownLeads(db, { ...asked, destination: 'other' })).toEqual([]);
+  });
+
+  it('read a page of what is known by an index on either side, and no more than the page', async () => {
+    const each = 'FROM generate_series(1, 2000) AS n';
+    await db.sql('spec.looks', `INSERT INTO look SELECT 'crm', 'lead', gen_random_uuid(), clock_now() - interval '1 day' ${each}`, []);
+    await db.sql(
+      'spec.open',
+      `INSERT INTO discrepancy (identity, destination, event_id, class, fields, evidence, urgency, owner, state, at, first_run_id, last_run_id,
+        first_seen_at, last_seen_at, changed_at)
+      SELECT 'many' || n, 'crm', gen_random_uuid(), 'missing', '{}', '{}', 'today', 'ada', 'open', clock_now(), gen_random_uuid(), gen_random_uuid(),
+        clock_now(), clock_now(), clock_now() ${each}`,
+      [],
+    );
+    for (const table of ['look', 'discrepancy']) await owner.query(`ANALYZE reconciler.${table}`);
+    const values = ['crm', new Date(), ['missing'], newEventId(), '00000000-0000-0000-0000-000000000000', 10, new Date()];
+    const plan = await db.sql<{ 'QUERY PLAN': string }>('spec.plan', `EXPLAIN (ANALYZE, TIMING OFF) ${leadsSql}`, values);
+    const text = plan.map((row) => row['QUERY PLAN']).join('\n');
+    expect(text).toContain('using discrepancy_lead ');
+    expect(text).toContain('using look_event ');
+    const read = [...text.matchAll(/using (?:discrepancy_lead|look_event) .*actual rows=([\d.]+)/g)].map(([, rows]) => Number(rows));
+    expect(read).toHaveLength(2);
+    expect(Math.max(...read)).toBeLessThan(100);
   });
 
   it('begin to miss anew what was written since it was missed', async () => {
