@@ -73,7 +73,8 @@ export class PretendReplays implements ReplayOwner {
   behave: Behaviour = () => ({ state: 'delivered' });
   lookups = 0;
   down = false;
-  noLookup = false;
+  /** Whether the destination cannot be asked, for all leads or for some. */
+  noLookup: boolean | ((eventId: string) => boolean) = false;
   /** What records at the destination are now, by their reference. */
   readonly written = new Map<string, RecordState>();
   private unseen: Set<string> | undefined;
@@ -136,7 +137,7 @@ export class PretendReplays implements ReplayOwner {
     eventId: string,
     one: Pretended | undefined,
   ): { result: 'found' | 'absent' | 'several' | 'unknown'; ref?: string; code?: string } {
-    if (this.noLookup) return { result: 'unknown', code: 'no_lookup' };
+    if (typeof this.noLookup === 'function' ? this.noLookup(eventId) : this.noLookup) return { result: 'unknown', code: 'no_lookup' };
     this.lookups += 1;
     const first = this.unseen !== undefined && !this.unseen.has(eventId);
     this.unseen?.add(eventId);

@@ -3,6 +3,7 @@ import { refusals } from '../http/refusal.js';
 import type { Person } from '../people/person.js';
 import type { BatchCaps } from './batch-hash.js';
 import { type BatchEvent, type BatchState, hasEnded, next } from './machine/batch-state.js';
+import type { CanaryCounts } from './machine/stop-rules.js';
 import { batchRefusals } from './refusals.js';
 
 /** A batch as its row says. */
@@ -33,6 +34,8 @@ export interface BatchRow {
   canary_vouched_by: string | null;
   /** What it was vouched for against: the word that it was paused with. */
   canary_vouched_for: string | null;
+  /** How much there was of it then; null: nobody vouched for a count. */
+  canary_vouched_counts: CanaryCounts | null;
   created_at: Date;
   checked_at: Date | null;
   approved_at: Date | null;
@@ -54,7 +57,7 @@ export interface BatchRow {
 
 export const batchColumns = `b.batch_id, b.state, b.paused_from, b.author, b.edited_by, b.approver, b.approved_by, b.policy, b.reason, b.selection,
   b.hash, b.organizations, b.items, b.maximum, b.rate_per_s, b.concurrency, b.max_duration_ms, b.new_deadline_ms, b.canary_wanted, b.canary_size,
-  b.canary_lookups, b.canary_vouched_by, b.canary_vouched_for, b.created_at, b.checked_at, b.approved_at, b.approval_expires_at, b.began_at, b.running_at, b.not_after,
+  b.canary_lookups, b.canary_vouched_by, b.canary_vouched_for, b.canary_vouched_counts, b.created_at, b.checked_at, b.approved_at, b.approval_expires_at, b.began_at, b.running_at, b.not_after,
   b.deadline_at, b.ended_at, b.ended_by, b.why, b.why_detail, b.lease_owner, coalesce(b.lease_until > clock_now(), false) AS leased,
   clock_now() AS now`;
 
@@ -125,6 +128,8 @@ export interface Change {
   /** A word for it, and what more there is to say. Absent: what stood there is forgotten. */
   why?: string;
   detail?: string;
+  /** Of a canary that somebody has to vouch for. */
+  counts?: CanaryCounts;
 }
 
 const changeSql = `
@@ -135,7 +140,9 @@ UPDATE replay_batch b SET state = $2, paused_from = $3, why = $4, why_detail = $
   running_at = CASE WHEN $8 = 'canary_passed' THEN clock_now() ELSE b.running_at END,
   paced_to = NULL,
   canary_vouched_by = CASE WHEN $8 = 'resume' AND b.why = ANY ($9::text[]) THEN $7 ELSE b.canary_vouched_by END,
-  canary_vouched_for = CASE WHEN $8 = 'resume' AND b.why = ANY ($9::text[]) THEN b.why ELSE b.canary_vouched_for END
+  canary_vouched_for = CASE WHEN $8 = 'resume' AND b.why = ANY ($9::text[]) THEN b.why ELSE b.canary_vouched_for END,
+  canary_vouched_counts = CASE WHEN $8 = 'resume' AND b.why = ANY ($9::text[]) THEN b.why_counts ELSE b.canary_vouched_counts END,
+  why_counts = $10::jsonb
 WHERE b.batch_id = $1`;
 
 /** Items that one statement lets go of: stopping must not wait for a hundred thousand. */
@@ -157,11 +164,13 @@ export async function leaveItems(tx: Sql, batchId: string, { state, why }: { sta
 }
 
 /** Takes a locked batch one step on and gives its new state. Throws the refusal that the step is. */
-export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, detail }: Change): Promise<BatchState> {
+export async function changeState(tx: Tx, batch: BatchRow, { event, by, why, detail, counts }: Change): Promise<BatchState> {
   const step = next({ state: batch.state, pausedFrom: batch.paused_from ?? undefined }, event);
   if (!step.ok) throw batchRefusals.state(step.refusal, batch.state);
   const { state, pausedFrom } = step.standing;
-  const values = [batch.batch_id, state, pausedFrom ?? null, why ?? null, detail ?? null, hasEnded(state), by ?? null, event, wordsWanted];
+  const about = [why ?? null, detail ?? null];
+  const shown = counts === undefined ? null : JSON.stringify(counts);
+  const values = [batch.batch_id, state, pausedFrom ?? null, ...about, hasEnded(state), by ?? null, event, wordsWanted, shown];
   await tx.sql('operator.change_batch', changeSql, values);
   await leaveItems(tx, batch.batch_id, { state, why });
   return state;

@@ -595,6 +595,33 @@ describe('a running batch', () => {
     expect(again).toMatchObject({ why: { code: 'canary_unverified' }, counts: { sent: 10 } });
   });
 
+  it('asks again where more of the canary is missing than it was vouched for', async () => {
+    await many(20);
+    // One of ten is not there, the others nobody can ask for.
+    let missing: string | undefined;
+    rig.replays.noLookup = (eventId) => {
+      missing ??= eventId;
+      if (eventId === missing) rig.replays.delivery(eventId).records.length = 0;
+      return eventId !== missing;
+    };
+    const batchId = await approved();
+    startRunner();
+    const first = await until(batchId, 'paused');
+    expect(first).toMatchObject({ why: { code: 'canary_unverified', detail: expect.stringMatching(/^1 of .*; 9 of/) } });
+    rig.replays.noLookup = false;
+    for (const { records } of rig.replays.deliveries.values()) records.length = 0;
+    await desk.command('resume', { batchId, person: approver });
+    const again = await eventually(
+      'another pause',
+      async () => {
+        const now = await report(batchId);
+        return now.state === 'paused' ? now : undefined;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(again).toMatchObject({ why: { code: 'canary_unverified', detail: expect.stringMatching(/^10 of/) }, counts: { sent: 10 } });
+  });
+
   it('has the calls of a replay in its letter, though its owner did not answer for them when it ended', async () => {
     const [first, second] = (await many(2)) as [string, string];
     const history = (id: string) =>
@@ -607,12 +634,27 @@ describe('a running batch', () => {
     expect(await history(first)).toEqual([{ calls: 0 }]);
     // One that cannot be given does not keep the other from being written.
     rig.owner.unanswerable.delete(first);
+    const due = () => rig.sql('UPDATE replay_item SET history_due_at = clock_now() WHERE history_due_at IS NOT NULL');
+    // Its runner has just asked.
+    await keepDueHistories(rig.tools);
+    expect(await history(first)).toEqual([{ calls: 0 }]);
+    await due();
     await keepDueHistories(rig.tools);
     expect(await history(first)).toEqual([{ calls }]);
     expect(await history(second)).toEqual([{ calls: 0 }]);
     rig.owner.unanswerable.delete(second);
-    await rig.sql('UPDATE replay_item SET history_due_at = clock_now() WHERE history_due_at IS NOT NULL');
-    await keepDueHistories(rig.tools);
+    await due();
+    // Several instances look: one of them has it.
+    let asked = 0;
+    const owner = {
+      histories: (items: never[]) => {
+        asked += items.length;
+        return rig.owner.histories(items);
+      },
+    };
+    const counting = { ...rig.tools, owners: new Map([['crm-writer', owner as never]]) };
+    await Promise.all([1, 2, 3].map(() => keepDueHistories(counting)));
+    expect(asked).toBe(1);
     expect(await history(second)).toEqual([{ calls }]);
     expect(await rig.sql('SELECT FROM replay_item WHERE history_due_at IS NOT NULL')).toEqual([]);
   });

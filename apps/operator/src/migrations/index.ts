@@ -14,6 +14,7 @@ import { BalanceLease1764547200012 } from './1764547200012-balance-lease.js';
 import { BatchPace1764547200013 } from './1764547200013-batch-pace.js';
 import { UnapprovedBatches1764547200014 } from './1764547200014-unapproved-batches.js';
 import { BatchMarks1764547200015 } from './1764547200015-batch-marks.js';
+import { CanaryCounts1764547200026 } from './1764547200026-canary-counts.js';
 
 /** The tables of operator, in order. Run by `leadctl migrate` in operator's own schema. */
 export const migrations = [
@@ -33,4 +34,5 @@ export const migrations = [
   BatchPace1764547200013,
   UnapprovedBatches1764547200014,
   BatchMarks1764547200015,
+  CanaryCounts1764547200026,
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type EndedItem, judgeCanary, type StopFacts, stopReason, type VerifiedItem } from './stop-rules.js';
+import { covers, type EndedItem, judgeCanary, type StopFacts, stopReason, type VerifiedItem } from './stop-rules.js';
 
 const well: EndedItem = { outcome: 'succeeded', letterClass: 'auth' };
 const again: EndedItem = { outcome: 'failed', class: 'auth', letterClass: 'auth' };
@@ -60,7 +60,11 @@ describe('a canary', () => {
     expect(judge(of(10, well), [...ones(9), { found: 'none' }], { mayLookAgain: true })).toEqual({ kind: 'again' });
     expect(judge(of(10, well), [...ones(9), { found: 'none' }])).toMatchObject({ kind: 'pause', code: 'canary_unverified' });
     expect(judge(of(10, well), [...ones(9), { found: 'unknown' }])).toMatchObject({ kind: 'pause', code: 'canary_unverified' });
-    expect(judge(of(10, well), [...ones(9), { found: 'no_lookup' }])).toMatchObject({ kind: 'pause', code: 'canary_no_lookup' });
+    expect(judge(of(10, well), [...ones(9), { found: 'no_lookup' }])).toMatchObject({
+      kind: 'pause',
+      code: 'canary_no_lookup',
+      counts: { unverified: 0, no_lookup: 1 },
+    });
   });
 
   it('stops the batch for a duplicate, also when nothing is left', () => {
@@ -92,5 +96,16 @@ describe('a canary', () => {
         expect(verdict.kind === 'passed').toBe(all.every((one) => one === 'one'));
       }),
     );
+  });
+});
+
+describe('the word of somebody who vouched for a canary', () => {
+  const seen = { unverified: 2, no_lookup: 3 };
+  it('covers as much as was seen and less, of no kind more, and nothing where nothing was seen', () => {
+    expect(covers(seen, seen)).toBe(true);
+    expect(covers(seen, { unverified: 0, no_lookup: 3 })).toBe(true);
+    expect(covers(seen, { unverified: 3, no_lookup: 0 })).toBe(false);
+    expect(covers(seen, { unverified: 2, no_lookup: 4 })).toBe(false);
+    expect(covers(null, { unverified: 1, no_lookup: 0 })).toBe(false);
   });
 });

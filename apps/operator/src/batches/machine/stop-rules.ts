@@ -78,7 +78,20 @@ export type CanaryVerdict =
   | { kind: 'again' }
   | { kind: 'stop'; code: StopCode | 'canary_failed'; detail: string }
   /** A person has to look and say so. */
-  | { kind: 'pause'; code: 'canary_unverified' | 'canary_no_lookup'; detail: string };
+  | { kind: 'pause'; code: 'canary_unverified' | 'canary_no_lookup'; detail: string; counts: CanaryCounts };
+
+/** Succeeded items of a canary that nobody but a person can vouch for. */
+export interface CanaryCounts {
+  /** Looked up and not found, or found by nobody who could say. */
+  unverified: number;
+  /** Of destinations that cannot be asked. */
+  no_lookup: number;
+}
+
+/** Whether somebody who vouched for so much has seen all of it: no kind has more now. */
+export function covers(vouched: CanaryCounts | null, now: CanaryCounts): boolean {
+  return vouched !== null && now.unverified <= vouched.unverified && now.no_lookup <= vouched.no_lookup;
+}
 
 const canaryShare = { same: 0.2, failed: 0.5 };
 
@@ -104,8 +117,12 @@ export function judgeCanary({ ended, verified, rest, mayLookAgain }: CanaryFacts
   if (failed.length >= canaryShare.failed * ended.length && failed.length > 0) {
     return { kind: 'stop', code: 'canary_failed', detail: `${failed.length} of the ${ended.length} of the canary did not succeed` };
   }
-  if (open > 0) return { kind: 'pause', code: 'canary_unverified', detail: `${open} of the canary not found at the destination` };
-  if (count('no_lookup') > 0)
-    return { kind: 'pause', code: 'canary_no_lookup', detail: 'The destination cannot be asked; look there, then resume' };
+  const counts = { unverified: open, no_lookup: count('no_lookup') };
+  const unasked = counts.no_lookup > 0 ? `${counts.no_lookup} of the canary cannot be looked up there` : undefined;
+  if (open > 0) {
+    const detail = [`${open} of the canary not found at the destination`, unasked].filter((text) => text !== undefined).join('; ');
+    return { kind: 'pause', code: 'canary_unverified', detail, counts };
+  }
+  if (unasked !== undefined) return { kind: 'pause', code: 'canary_no_lookup', detail: `${unasked}; look there, then resume`, counts };
   return { kind: 'passed' };
 }

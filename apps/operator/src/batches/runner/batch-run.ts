@@ -6,7 +6,7 @@ import { hasExpired } from '../command-batch.js';
 import { destinationsOf, isHeld } from '../held-destinations.js';
 import { hasEnded } from '../machine/batch-state.js';
 import type { SendSchedule } from '../machine/send-schedule.js';
-import { judgeCanary, type StopReason, stopReason } from '../machine/stop-rules.js';
+import { covers, judgeCanary, type StopReason, stopReason } from '../machine/stop-rules.js';
 import { Unanswered } from '../machine/unanswered.js';
 import type { BatchTools } from '../tools.js';
 import { followItems, type Round } from './follow-items.js';
@@ -201,8 +201,8 @@ export class BatchRun {
       case 'stop':
         return this.change(batch, { event: 'stop', why: verdict.code, detail: verdict.detail });
       case 'pause':
-        if (batch.canary_vouched_for === verdict.code) return this.change(batch, { event: 'canary_passed' });
-        return this.change(batch, { event: 'pause', why: verdict.code, detail: verdict.detail });
+        if (covers(batch.canary_vouched_counts, verdict.counts)) return this.change(batch, { event: 'canary_passed' });
+        return this.change(batch, { event: 'pause', why: verdict.code, detail: verdict.detail, counts: verdict.counts });
       case 'passed':
         return this.change(batch, { event: 'canary_passed' });
     }

@@ -6,7 +6,7 @@ import { pagesOf } from '../facts.js';
 import { type ItemOutcome, judgeItem } from '../machine/judge-item.js';
 import type { ItemName, ReplayOwner } from '../replay-owner.js';
 import type { BatchTools } from '../tools.js';
-import { keepHistories } from './keep-histories.js';
+import { historyLease, keepHistories } from './keep-histories.js';
 
 interface Outstanding extends ItemName {
   service: string;
@@ -37,7 +37,7 @@ const columns: readonly Column<Followed>[] = [
 const noteSql = `
 UPDATE replay_item i SET checked_at = clock_now(), state = coalesce(v.outcome, i.state), class = v.failed, code = v.word, duration_ms = v.took,
   refs = v.found_refs, detail = coalesce(v.more, i.detail), closed_at = CASE WHEN v.outcome IS NULL THEN NULL ELSE clock_now() END,
-  history_due_at = CASE WHEN v.outcome IS NOT NULL AND i.dead_letter_id IS NOT NULL THEN clock_now() END
+  history_due_at = CASE WHEN v.outcome IS NOT NULL AND i.dead_letter_id IS NOT NULL THEN ${historyLease} END
 FROM ${unnestColumns('v', columns)} WHERE i.item_id = v.item AND i.state = 'open' RETURNING i.item_id, i.state`;
 
 export interface Round {
@@ -70,7 +70,7 @@ export async function followItems(tools: BatchTools, batch: BatchRow): Promise<R
       ended += over.length;
       const ids = new Set(over.map(({ item_id }) => item_id));
       const closed = page.filter(({ item_id }) => ids.has(item_id));
-      // They are marked: whoever works off what is due does it later.
+      // They are marked, for this runner first: once its time is over whoever works off what is due does it.
       await keepHistories(tools, service, closed).catch((err: unknown) =>
         tools.logger.warn({ err, component: service }, 'What was tried again is not in the history of its dead letters yet'),
       );

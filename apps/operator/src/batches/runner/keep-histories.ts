@@ -10,6 +10,9 @@ export interface ReplayedItem {
   dead_letter_id: string | null;
 }
 
+/** Until then an item is of whoever has just taken it to ask for its history; from then on of whoever takes it first. */
+export const historyLease = "clock_now() + interval '30 seconds'";
+
 /** With the letters, the mark of every item that was asked about goes: what its owner does not know any more will not be known later. */
 const keepSql = `
 WITH kept AS (
@@ -41,16 +44,26 @@ export async function keepHistories({ db, owners }: KeepTools, service: string, 
   ]);
 }
 
-const dueSql = `
-SELECT item_id, event_id, destination, service, dead_letter_id FROM replay_item
-WHERE history_due_at <= clock_now() ORDER BY history_due_at LIMIT 100`;
-/** Before an owner that did not answer is asked again. */
-const laterSql = `
-UPDATE replay_item SET history_due_at = clock_now() + interval '1 minute' WHERE item_id = ANY ($1::uuid[]) AND history_due_at IS NOT NULL`;
+const duePage = 100;
+/** Takes them: another that looks meanwhile gets others. Whose owner does not answer is asked again when its time is over. */
+const takeSql = `
+UPDATE replay_item SET history_due_at = ${historyLease}
+WHERE item_id IN (
+  SELECT item_id FROM replay_item WHERE history_due_at <= clock_now() ORDER BY history_due_at LIMIT ${duePage} FOR UPDATE SKIP LOCKED)
+RETURNING item_id, event_id, destination, service, dead_letter_id`;
+
+type DueItem = ReplayedItem & { service: string };
 
 /** Works off what was not written when its item ended: its owner was away, or the runner was killed in between. */
 export async function keepDueHistories(tools: KeepTools): Promise<void> {
-  const due = await tools.db.sql<ReplayedItem & { service: string }>('operator.due_histories', dueSql, []);
+  let due: DueItem[];
+  do {
+    due = await tools.db.sql<DueItem>('operator.take_histories', takeSql, []);
+    await keepTaken(tools, due);
+  } while (due.length === duePage);
+}
+
+async function keepTaken(tools: KeepTools, due: readonly DueItem[]): Promise<void> {
   for (const [service, items] of groupBy(due, (item) => item.service)) {
     try {
       await keepHistories(tools, service, items);
@@ -66,14 +79,11 @@ const failuresInARow = 3;
 
 /** One whose history cannot be given does not keep the others from theirs. */
 async function keepEach(tools: KeepTools, service: string, items: readonly ReplayedItem[]): Promise<void> {
-  const later: string[] = [];
   let failed = 0;
   for (const item of items) {
     const kept = failed < failuresInARow && (await keepHistories(tools, service, [item]).then(yes, no));
     failed = kept ? 0 : failed + 1;
-    if (!kept) later.push(item.item_id);
   }
-  await tools.db.sql('operator.later_histories', laterSql, [later]);
 }
 
 const yes = (): boolean => true;
