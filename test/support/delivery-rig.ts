@@ -15,6 +15,7 @@ import {
   type Outcome,
   type ReplayGate,
   recoveryDdl,
+  uncertainDdl,
   type Vault,
   windowDdl,
 } from '#delivery';
@@ -28,7 +29,8 @@ export { newEvents, RigReceipt, type RigReceived, received } from './rig-records
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, comparedDdl, outboxDdl]) await runner.query(ddl);
+    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, comparedDdl, uncertainDdl, outboxDdl])
+      await runner.query(ddl);
   }
 
   async down(): Promise<void> {}
@@ -213,7 +215,7 @@ export function startProcess(options: RigProcessOptions): RigProcess {
 export async function wakeUps(db: Database): Promise<RigReceived[]> {
   const rows = await db.sql<{ value: Buffer; headers: Record<string, string> }>(
     'rig.wake',
-    `DELETE FROM outbox WHERE topic = 'wake' OR topic LIKE '%.retry.%' RETURNING value, headers`,
+    `DELETE FROM outbox WHERE topic LIKE 'wake%' OR topic LIKE '%.retry.%' RETURNING value, headers`,
     [],
   );
   return rows.map(({ value, headers }) =>

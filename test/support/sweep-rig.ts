@@ -60,7 +60,7 @@ export function sweptTarget(more: Partial<VerifiedTarget> = {}): VerifiedTarget 
   return {
     name,
     nativeIdempotency: false,
-    wakeTopic: 'wake',
+    wakeTopic: (tier) => (tier === '15s' ? 'wake' : `wake.${tier}`),
     dlqTopic: 'dlq',
     timeoutMs: 2_000,
     verification: { maxExecutionMs: 2_000, searchLagMs: 1_000, horizonMs: 1_800_000 },

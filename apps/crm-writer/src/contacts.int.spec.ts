@@ -36,7 +36,7 @@ const logger = createLogger('contacts', 'silent');
 const personKey = 'v1:0f0f';
 const searchLagMs = 1_000;
 
-const siteText = (port: number, native: boolean) => `
+const siteText = (port: number, { native, updates }: { native: boolean; updates: boolean }) => `
 sources: [{ id: website, organization: demo }]
 destinations:
   crm:
@@ -46,7 +46,7 @@ destinations:
     secret: { file: crm-secret }
     native_idempotency: ${native}
     lookup: { contact: "/contacts?person_key={person_key}", lead: "/leads?external_id={external_id}" }
-    updates: { contact: { path: "/contacts/{ref}" } }
+    updates: ${updates ? '{ contact: { path: "/contacts/{ref}" } }' : '{}'}
     protected_fields: [custom.account_owner]
     timeout_ms: 500
     max_execution: 100ms
@@ -64,8 +64,8 @@ interface Kept {
 class PlainCrm {
   readonly contacts: Kept[] = [];
   readonly leads: Kept[] = [];
-  /** What happens to the next contact writes: lost after the commit, taken without an answer's body, refused with a status, answered after a while. */
-  readonly next: ('lost' | 'silent' | number | { afterMs: number })[] = [];
+  /** What happens to the next contact writes: lost after the commit, dropped before it, taken without an answer's body, refused with a status, answered after a while. */
+  readonly next: ('lost' | 'dropped' | 'silent' | number | { afterMs: number })[] = [];
   writes = 0;
   /** Keys of what was taken without a body: a repeat gets the same answer. */
   private readonly silent = new Set<unknown>();
@@ -96,6 +96,10 @@ class PlainCrm {
     const fault = shelf === this.contacts ? this.next.shift() : undefined;
     if (typeof fault === 'number') {
       response.writeHead(fault).end('{}');
+      return;
+    }
+    if (fault === 'dropped') {
+      response.destroy();
       return;
     }
     const fields = JSON.parse(text) as Record<string, unknown>;
@@ -153,9 +157,9 @@ describe('two leads of one person', () => {
   });
 
   /** An engine, a verifier and the wake-ups between them, as one crm-writer has them. */
-  function start({ native = false } = {}): void {
+  function start({ native = false, updates = true } = {}): void {
     crm = new PlainCrm(native);
-    const site: Site = parseSite(siteText((server.address() as AddressInfo).port, native), {});
+    const site: Site = parseSite(siteText((server.address() as AddressInfo).port, { native, updates }), {});
     const config = site.destinations.crm as DestinationConfig;
     const connector: Connector = createConnector({ name: 'crm', config, secretsDir: folder, hmacs: hmacs(Buffer.alloc(32, 1)) });
     const target = new DestinationTarget({ config, policies: site.policies, connector, codec });
@@ -291,9 +295,35 @@ describe('two leads of one person', () => {
     await delivered(first, second);
     expect(crm.contacts).toHaveLength(1);
     expect(crm.leads).toHaveLength(2);
-    expect((await contactAttempts(first)).map(({ outcome }) => outcome)).toEqual(['uncertain', 'lookup_found']);
+    // What is found may be older than the call: it is changed by its id.
+    expect((await contactAttempts(first)).map(({ outcome }) => outcome)).toEqual(['uncertain', 'lookup_found', 'succeeded']);
     expect(await contactAttempts(second)).toEqual([{ outcome: 'succeeded' }]);
   });
+
+  it.each([true, false])(
+    'write what they bring to a contact that was there before, though a call was lost (changed by its id: %s)',
+    async (updates) => {
+      start({ updates });
+      crm.contacts.push({ id: 'c-old', at: 0, fields: { person_key: personKey, name: 'Ada' } });
+      crm.next.push('dropped');
+      const only = lead(0);
+      await arrive(only);
+      await delivered(only);
+      expect(crm.contacts.map(({ id, fields }) => [id, fields.name])).toEqual([['c-old', updates ? 'Ada Example 0' : 'Ada']]);
+      expect(crm.leads.map(({ fields }) => fields.contact_id)).toEqual(['c-old']);
+      // Without `updates` it is taken as it is, and nothing counts as written.
+      await until(
+        'the row is free',
+        async () => (await db.sql('spec.free', 'SELECT FROM contact_state WHERE owner_key IS NULL', [])).length === 1,
+      );
+      const [row] = await db.sql<{ contact_ref: string; fields: object }>(
+        'spec.contact',
+        'SELECT contact_ref, fields FROM contact_state',
+        [],
+      );
+      expect([row?.contact_ref, Object.hasOwn(row?.fields ?? {}, 'name')]).toEqual(['c-old', updates]);
+    },
+  );
 
   it.each([false, true])(
     'make one contact and hang on it where the CRM does not say its id and the search finds it late (native idempotency: %s)',

@@ -5,6 +5,7 @@ import {
   changedSince,
   type LookupContext,
   type LookupResult,
+  type OlderRecord,
   type Outcome,
   type PerformContext,
   type PlannedDelivery,
@@ -94,6 +95,10 @@ export class DestinationTarget implements Target<LeadAccepted> {
 
   lookup({ kind }: PlannedOperation, context: LookupContext): Promise<LookupResult> {
     return this.options.connector.lookup({ kind, ...context });
+  }
+
+  older(kind: string): OlderRecord | undefined {
+    return this.options.connector.older?.(kind);
   }
 
   /** Absent where the destination cannot be read. */

@@ -12,7 +12,7 @@ export function sweptDestination(config: DestinationConfig, { site, codec }: { s
   return {
     name: config.name,
     nativeIdempotency: config.nativeIdempotency,
-    wakeTopic: retryTopic(topics.leadAccepted, group, '15s'),
+    wakeTopic: (tier) => retryTopic(topics.leadAccepted, group, tier),
     dlqTopic: dlqTopic(topics.leadAccepted, group),
     mappingVersion,
     timeoutMs: config.timeoutMs,
@@ -37,7 +37,8 @@ export function verifiedDestination(
   limits: Pick<VerifiedTarget, 'lookupTimeoutMs' | 'lookups' | 'lookupsAtOnce'>,
 ): VerifiedTarget {
   const { read } = target;
-  return { ...swept, ...limits, lookup: (operation, context) => target.lookup(operation, context), ...(read && { read }) };
+  const lookup: VerifiedTarget['lookup'] = (operation, context) => target.lookup(operation, context);
+  return { ...swept, ...limits, lookup, older: (kind) => target.older(kind), ...(read && { read }) };
 }
 
 /** What is announced of the end of a delivery whose destination the site file does not have any more. */

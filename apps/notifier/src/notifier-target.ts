@@ -73,7 +73,7 @@ export class NotifierTarget implements Target<LeadResolved> {
     const { event, trace } = context;
     const decided = decideTelling(this.options.site, this.options.channels, event);
     const channel = decided.tell ? this.options.channels.get(decided.channel) : undefined;
-    if (!decided.tell || channel === undefined) return { kind: 'transient', code: 'no_channel', provablyNotExecuted: true };
+    if (!decided.tell || channel === undefined) return keptBack('no_channel');
     const kept = await this.notNow(event);
     if (kept !== undefined) return kept;
     const outcome = await channel.send({ text: messageText(event, decided) }, { timeoutMs: context.timeoutMs, trace });
@@ -90,13 +90,16 @@ export class NotifierTarget implements Target<LeadResolved> {
   private async notNow(event: LeadResolved): Promise<Outcome | undefined> {
     try {
       if (!(await this.options.outdated.isOne(event))) return undefined;
-      return { kind: 'transient', code: 'superseded', provablyNotExecuted: true };
+      return keptBack('superseded');
     } catch (err) {
       this.options.logger.warn({ err, event_id: event.event_id }, 'A message waits: whether it is outdated cannot be asked');
-      return { kind: 'transient', code: 'database', provablyNotExecuted: true };
+      return keptBack('database');
     }
   }
 }
+
+/** No call was made: the chat is as it was, and the message comes again. */
+const keptBack = (code: string): Outcome => ({ kind: 'transient', code, provablyNotExecuted: true, notCalled: true });
 
 /** A notification is one message. */
 export function plannedOperations(eventId: string, destination: string): PlannedOperation[] {

@@ -19,6 +19,7 @@ import { notifierModule } from './notifier.module.js';
 import { countNotification } from './notifier-target.js';
 import { type OpenChannel, openChannels } from './open-channels.js';
 import { notifierDlq, notifierWakeTopic, openDesks } from './open-desks.js';
+import { purgeOwnerless } from './ownerless/ownerless-leads.js';
 import { serveOwnerless } from './ownerless/ownerless-routes.js';
 import { Silence } from './silence.js';
 import { openStorage, type Storage } from './storage.js';
@@ -109,7 +110,7 @@ interface UpkeepParts {
 
 /** Serves the deliveries to other services, and keeps those moving that no record moves. */
 function keepUp({ env, logger, telemetry }: Context, { storage: { db, codec }, relay, channels, server, callTimes }: UpkeepParts): Upkeep {
-  const topics = { wakeTopic: notifierWakeTopic('15s'), dlqTopic: notifierDlq };
+  const topics = { wakeTopic: notifierWakeTopic, dlqTopic: notifierDlq };
   const target = (name: string) => sweptNotification(name, { ...topics, channels, leaseMs: env.LEASE_MS });
   const relayWake = (): void => relay.wake();
   const decode = (event: Buffer) => codec.decode(LeadResolvedEvent, event);
@@ -127,6 +128,7 @@ function keepUp({ env, logger, telemetry }: Context, { storage: { db, codec }, r
       if (state === 'uncertain' && !test) countNotification(destination, 'uncertain');
     },
     callTimes,
+    purges: [(limit) => purgeOwnerless(db, limit)],
     relayWake,
     telemetry,
     logger,

@@ -6,7 +6,7 @@ import { telling } from './telling-limits.js';
 export interface SweptOptions {
   channels: Pick<ReadonlyMap<string, unknown>, 'has'>;
   leaseMs: number;
-  wakeTopic: string;
+  wakeTopic: VerifiedTarget['wakeTopic'];
   dlqTopic: string;
 }
 

@@ -122,7 +122,7 @@ export type { StoredChange } from './stored-change.js';
 export type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 export { Sweeper, type SweeperOptions } from './sweeper.js';
 export type { Standing } from './sweeper-holds.js';
-export type { SweptTarget, VerifiedTarget } from './swept-target.js';
+export type { OlderRecord, SweptTarget, VerifiedTarget } from './swept-target.js';
 export type {
   Backoff,
   ComparedOperation,
@@ -135,6 +135,7 @@ export type {
   Target,
   Verification,
 } from './target.js';
+export { uncertainDdl, uncertainDdlDown } from './uncertain-ddl.js';
 export {
   type UnresolvedAnswer,
   type UnresolvedItem,

@@ -14,6 +14,8 @@ interface Answer {
   requestHash?: string;
   /** Version of the mapping that made the request, pinned with it. */
   mappingVersion?: number;
+  /** Something of ours kept it back and no call was made: says nothing about the destination, and spends no attempt. */
+  notCalled?: true;
 }
 
 interface Succeeded extends Answer {

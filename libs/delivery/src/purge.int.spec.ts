@@ -67,6 +67,17 @@ describe('the purge', () => {
     expect(await states()).toEqual(['dead']);
   });
 
+  it('goes through the tables of the service as well, in batches until one is not full', async () => {
+    const left = [3, 3, 1];
+    const limits: number[] = [];
+    const other = async (limit: number) => {
+      limits.push(limit);
+      return left.shift() ?? 0;
+    };
+    await new Purge({ db: rig.db, logger: createLogger('rig', 'silent'), batch: 3, pauseMs: 0, others: [other] }).purge();
+    expect(limits).toEqual([3, 3, 3]);
+  });
+
   it('deletes each row once where several processes purge', async () => {
     await Promise.all(Array.from({ length: 50 }, () => insert({ state: 'delivered' })));
     await rig.advance(41 * day);
@@ -214,7 +225,7 @@ describe('with many delivered leads', () => {
       expect.arrayContaining(['verify.lease', 'settle.delivery', 'settle.operation', 'delivery.claim']),
     );
     expect(scanned(database.plans)).toEqual([]);
-    expect(indexes(database.plans, 'verify.lease')).toContain('delivery_uncertain');
+    expect(indexes(database.plans, 'verify.lease')).toContainEqual(expect.stringMatching(/^delivery_uncertain/));
   });
 
   it(

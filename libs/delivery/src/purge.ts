@@ -6,6 +6,8 @@ import { type PurgeCursor, purgeBatch, purgeBeginning } from './sql/purge.js';
 export interface PurgeOptions {
   db: Database;
   logger: Logger;
+  /** Of other tables: each deletes as many old rows as it is told at most, and gives how many. */
+  others?: readonly ((limit: number) => Promise<number>)[];
   /** Finished rows are kept this long after their last change; default 40 days: longer than topic retention and replay horizon together. */
   retentionMs?: number;
   /** Rows of one statement; default 500. */
@@ -50,6 +52,9 @@ export class Purge {
       deleted += done.deleted;
       after = done.next;
       if (after !== undefined) await this.#wait(pauseMs);
+    }
+    for (const other of this.#options.others ?? []) {
+      while (!this.#stop.signal.aborted && (await other(batch)) === batch) await this.#wait(pauseMs);
     }
     return deleted;
   }

@@ -80,7 +80,10 @@ export class Sender<E> {
     return { stop: { kind: 'done' }, calls };
   }
 
-  /** The destination is asked last: what it admits is sent. */
+  /**
+   * The lease first, then the destination, and the mark last: who waits for a quota has begun no call. What it admits is marked and sent, or
+   * its place is given back.
+   */
   async #ready(work: Work<E>, operation: OperationWork): Promise<Ready | Stop> {
     const { target, destination, mustWait } = this.#options;
     if (operation.attempts - operation.attemptsBefore >= work.plan.attempts) return { kind: 'run_out', limit: 'attempts' };
@@ -90,25 +93,36 @@ export class Sender<E> {
       const timeoutMs = Math.min(target.timeoutMs, Math.floor(work.deadlineAt - performance.now()));
       if (timeoutMs <= 0) return { kind: 'run_out', limit: 'deadline' };
       if (mustWait(work)) return { kind: 'blocked' };
-      if (!(await this.#mayCall(work, operation, { timeoutMs, repeatable }))) return { kind: 'lost' };
+      if (!outlivesCall(work, timeoutMs)) return { kind: 'lost' };
       const probe = destination.mode === 'probing';
       const admission = destination.admit({ operationKey: operation.operationKey, retry: isRetry(operation) });
-      if (admission.kind === 'go') return { kind: 'ready', timeoutMs, probe, repeatable, contact };
+      if (admission.kind === 'go') return this.#marked(work, operation, { kind: 'ready', timeoutMs, probe, repeatable, contact });
       if (admission.kind === 'blocked') return admission;
       if (admission.reason === 'retry_budget') return { kind: 'later', code: admission.reason, delayMs: admission.delayMs };
       await delay(Math.min(admission.delayMs, longestQuotaWaitMs), undefined, { ref: false });
     }
   }
 
-  async #mayCall(work: Work<E>, operation: OperationWork, call: { timeoutMs: number; repeatable: boolean }): Promise<boolean> {
-    const { timeoutMs } = call;
-    const outlivesCall = (): boolean => !work.lost && work.leaseUntil - performance.now() >= timeoutMs;
-    if (!outlivesCall()) return false;
-    if (call.repeatable && !(this.#options.target.nativeIdempotency && wasLost(operation))) return true;
-    if (!(await this.#options.mark({ work, operationKey: operation.operationKey, timeoutMs }))) return false;
+  /** Marks an admitted call where it has to be. The mark is committed before the first byte leaves. */
+  async #marked(work: Work<E>, operation: OperationWork, ready: Ready): Promise<Ready | Stop> {
+    const { target, destination } = this.#options;
+    if (ready.repeatable && !(target.nativeIdempotency && wasLost(operation))) return ready;
+    let stop: Stop | undefined = { kind: 'lost' };
+    try {
+      stop = await this.#mark(work, operation, ready);
+    } finally {
+      if (stop !== undefined) destination.withdraw(operation.operationKey);
+    }
+    return stop ?? ready;
+  }
+
+  /** Undefined: it may be sent. The mark may have waited for the database: until then its claim may have become another's, and the call forbidden. */
+  async #mark(work: Work<E>, { operationKey }: OperationWork, { timeoutMs }: Ready): Promise<Stop | undefined> {
+    if (!(await this.#options.mark({ work, operationKey, timeoutMs }))) return { kind: 'lost' };
     crashPoint('marked');
-    // The answer may have come so late that the claim it speaks of is another's by now.
-    return outlivesCall();
+    if (!outlivesCall(work, timeoutMs)) return { kind: 'lost' };
+    if (work.deadlineAt <= performance.now()) return { kind: 'run_out', limit: 'deadline' };
+    return this.#options.mustWait(work) ? { kind: 'blocked' } : undefined;
   }
 
   async #call(work: Work<E>, operation: OperationWork, ready: Ready & { payload?: LeadPayload }): Promise<Call> {
@@ -121,7 +135,8 @@ export class Sender<E> {
     const durationMs = performance.now() - startedAt;
     crashPoint('answered');
     const verdict = await this.#judge(work, operation, { outcome, ready });
-    destination.report({ operationKey, outcome });
+    if (outcome.notCalled) destination.withdraw(operationKey);
+    else destination.report({ operationKey, outcome });
     const { traceId, spanId } = span.context;
     const call: Call = { operation, number, outcome, verdict, startedAt, durationMs, traceId, spanId };
     reporter.endCall(call, span);
@@ -170,10 +185,10 @@ export class Sender<E> {
   /** What was approved for a record as it was compared is not sent to another one: people work there between two calls. Undefined: it may be sent. */
   async #keptFrom({ kind, ref, compared }: OperationWork, { contact, timeoutMs }: Ready): Promise<Outcome | undefined> {
     if (compared === undefined) return undefined;
-    if (contact?.ref !== undefined && ref !== undefined && contact.ref !== ref) return changedByPerson;
+    if (contact?.ref !== undefined && ref !== undefined && contact.ref !== ref) return { ...changedByPerson, notCalled: true };
     const since = await this.#options.target.sinceCompared?.({ kind, ref: ref ?? contact?.ref, compared }, timeoutMs);
-    if (since === 'changed') return changedByPerson;
-    return since === 'same' ? undefined : { kind: 'transient', code: 'not_read', provablyNotExecuted: true };
+    if (since === 'changed') return { ...changedByPerson, notCalled: true };
+    return since === 'same' ? undefined : { kind: 'transient', code: 'not_read', provablyNotExecuted: true, notCalled: true };
   }
 }
 
@@ -183,6 +198,9 @@ export class Sender<E> {
  */
 const isRetry = ({ attempts, attemptsBefore, failedWith }: OperationWork): boolean =>
   attempts > attemptsBefore && failedWith !== undefined && failedWith !== leaseExpired;
+
+/** The claim is ours for as long as the call may take. */
+const outlivesCall = (work: Work<unknown>, timeoutMs: number): boolean => !work.lost && work.leaseUntil - performance.now() >= timeoutMs;
 
 /** Its last claim ended with its process. Its calls are marked, so that another loss tells whether they had begun. */
 const wasLost = ({ failedWith }: OperationWork): boolean => failedWith === leaseExpired;

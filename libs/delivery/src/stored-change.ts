@@ -4,7 +4,7 @@ import type { Logger } from '#runtime';
 import { deadLetterRow } from './dead-letter-row.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { SweptTarget } from './swept-target.js';
-import { wakeRow } from './wake-row.js';
+import { tierFor, wakeRow } from './wake-row.js';
 
 /** A call or lookup to be noted in the log of attempts. */
 export interface AttemptNote {
@@ -53,6 +53,8 @@ export interface StoredChange {
   wake?: boolean;
   /** Its owner is told that it stays unanswered. */
   raise?: boolean;
+  /** The person's record, which may be older than the call: it is known from now on, and none of the fields counts as written. */
+  olderContact?: { operationKey: string; personKey: string; ref: string };
   /** A person is to decide about this operation, or about the delivery as a whole. */
   deadLetter?: { class: FailureClass; code?: string; operationKey?: string };
 }
@@ -93,10 +95,10 @@ async function announced(after: StoredDelivery, target: Pick<SweptTarget, 'resol
 
 const isEnd = (state: DeliveryState): boolean => state === 'delivered' || (state !== 'accepted' && isFinal(state));
 
-/** Hands a delivery to its group's smallest tier, with the event's own bytes; due at once where `dueInMs` is 0. */
-export function wakeUpRow(stored: StoredDelivery, topic: string, dueInMs: number): OutboxRow {
+/** Hands a delivery to the smallest tier that its wait fits in, with the event's own bytes; due at once where `dueInMs` is 0. */
+export function wakeUpRow(stored: StoredDelivery, wakeTopic: SweptTarget['wakeTopic'], dueInMs: number): OutboxRow {
   return wakeRow({
-    topic,
+    topic: wakeTopic(tierFor(dueInMs) ?? '5m'),
     key: stored.recordKey,
     value: stored.event,
     eventId: stored.eventId,

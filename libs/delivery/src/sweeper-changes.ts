@@ -29,6 +29,7 @@ export function leaseChange(stored: StoredDelivery, target: SweptTarget, more: {
     canLookUp: (kind) => target.canLookUp(kind),
     incomplete: stored.incomplete ?? false,
     claims: stored.claims ?? 1,
+    leftMs: stored.deadlineAt.getTime() - nowMs,
     ...more,
   });
   const operations = after.operations.flatMap((one, index): OperationChange[] => {

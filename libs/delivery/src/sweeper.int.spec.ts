@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { operationKey } from '#contracts';
 import { metrics } from '#runtime';
 import {
@@ -188,6 +188,18 @@ describe('the sweeper', () => {
       const other = await insert(last);
       await sweep(sweptTarget({ nativeIdempotency: true, canLookUp: () => true }));
       expect(await rowOf(rig.db, other)).toMatchObject({ state: 'uncertain', operations: [{ state: 'uncertain', attempts: 4 }] });
+    });
+
+    it('wakes what is scattered by the tier that its wait fits in', async () => {
+      const lost = { kind: 'lead', state: 'in_flight', code: 'lease_expired' } as const;
+      const id = await insert({ state: 'in_flight', leaseInMs: -1, operations: [lost] });
+      await rig.db.sql('rig.claims', 'UPDATE delivery SET claims = 40', []);
+      jest.spyOn(Math, 'random').mockReturnValue(0.5);
+      await sweep(sweptTarget({ nativeIdempotency: true })).finally(() => jest.restoreAllMocks());
+      expect(await topicsOf(rig.db)).toEqual(['wake.5m']);
+      const { due_ms } = await rowOf(rig.db, id);
+      expect(due_ms).toBeGreaterThan(60_000);
+      expect(due_ms).toBeLessThanOrEqual(150_000);
     });
 
     it('gives back a claim whose operations have lost their rows: neither accepted nor delivered, its deadline ends it', async () => {

@@ -167,7 +167,8 @@ export class Sweeper {
     const changes = (await withOperations(tx, rows)).map(orphanChange);
     const outbox: OutboxRow[] = [];
     // Nobody reads a topic of theirs: none of these changes has a wake-up or a dead letter.
-    for (const change of changes) outbox.push(...(await outboxOf(change, { wakeTopic: '', dlqTopic: '', resolved: orphaned }, logger)));
+    for (const change of changes)
+      outbox.push(...(await outboxOf(change, { wakeTopic: () => '', dlqTopic: '', resolved: orphaned }, logger)));
     await settle(tx, changes, outbox);
     return changes;
   }

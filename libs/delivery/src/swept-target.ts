@@ -1,3 +1,4 @@
+import type { RetryTier } from '#contracts';
 import type { OutboxRow } from '#messaging';
 import type { TraceContext } from '#runtime';
 import type { LookupDoor } from './destination/lookup-door.js';
@@ -11,8 +12,8 @@ export interface SweptTarget {
   /** Label of metrics and the name that holds go by: a destination's name, or `notifier`. */
   name: string;
   nativeIdempotency: boolean;
-  /** The group's smallest retry tier: where wake-ups go. */
-  wakeTopic: string;
+  /** A retry tier of the group: a wake-up goes to the smallest that its wait fits in. */
+  wakeTopic: (tier: RetryTier) => string;
   dlqTopic: string;
   /** Of the mapping that requests are made by now; absent: the target has none. */
   mappingVersion?: number;
@@ -28,10 +29,17 @@ export interface SweptTarget {
   resolved(stored: StoredDelivery): OutboxRow[] | Promise<OutboxRow[]>;
 }
 
+export type OlderRecord = 'change' | 'keep';
+
 /** A target whose operations this process can look up. */
 export interface VerifiedTarget extends SweptTarget {
   /** Absent: uncertain deliveries stay so until a person decides. */
   lookup?(operation: PlannedOperation, context: LookupContext): Promise<LookupResult>;
+  /**
+   * A record of this kind that a lookup finds may be older than the call, since it is looked for by the person and not by the call: that the
+   * lead's fields are in it is not known. `change`: they are written to it, by its id, which may be repeated. `keep`: it is taken as it is.
+   */
+  older?(kind: string): OlderRecord | undefined;
   /** Stands before each lookup; absent: none is held back. */
   lookups?: LookupDoor;
   /** Records by their references, without what is in them; absent: they cannot be read. */

@@ -2,7 +2,7 @@ import type { DeliveryState } from '#contracts';
 import type { OutboxRow } from '#messaging';
 import type { Database, Logger, Telemetry } from '#runtime';
 import type { CallTimes } from './call-times/index.js';
-import { Purge } from './purge.js';
+import { Purge, type PurgeOptions } from './purge.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import { Sweeper } from './sweeper.js';
 import type { SweptTarget, VerifiedTarget } from './swept-target.js';
@@ -21,6 +21,8 @@ export interface UpkeepOptions {
   onLeaseExpired?(expired: { destination: string; state: DeliveryState; test: boolean }): void;
   /** A delivery was changed without a claim. Told once that is committed. */
   onChange?(after: StoredDelivery): void;
+  /** Of tables of the service's own, beside the engine's: see {@link PurgeOptions}. */
+  purges?: PurgeOptions['others'];
   /** Of the calls that this process makes. */
   callTimes?: CallTimes;
   relayWake: () => void;
@@ -41,7 +43,7 @@ export interface Upkeep {
 export function createUpkeep(options: UpkeepOptions): Upkeep {
   const sweeper = new Sweeper({ ...options, everyMs: options.sweepMs });
   const verifier = new Verifier({ ...options, target: options.verified });
-  const purge = new Purge({ db: options.db, logger: options.logger });
+  const purge = new Purge({ db: options.db, logger: options.logger, others: options.purges });
   const { callTimes } = options;
   const parts = [sweeper, verifier, purge, ...(callTimes === undefined ? [] : [callTimes])];
   return {

@@ -4,7 +4,7 @@ import { afterAbsence, judgeLookup, type LookupVerdict } from './policy/judge-lo
 import { worstOf } from './policy/worst-of.js';
 import type { AttemptNote, OperationChange, StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
-import type { SweptTarget } from './swept-target.js';
+import type { OlderRecord, SweptTarget, VerifiedTarget } from './swept-target.js';
 
 export interface Answered {
   stored: StoredDelivery;
@@ -57,10 +57,10 @@ export function lookupVerdict(
 }
 
 /** What an uncertain delivery becomes by a verdict about its first uncertain operation. */
-export function verdictChange(answered: Answered, verdict: LookupVerdict): StoredChange {
+export function verdictChange(answered: Answered, verdict: LookupVerdict, target: Pick<VerifiedTarget, 'older'>): StoredChange {
   switch (verdict.kind) {
     case 'found':
-      return foundChange(answered, verdict.ref);
+      return lookedUpChange(answered, verdict.ref, target);
     case 'several':
       return endChange(answered, { state: 'dead', class: 'permanent', code: 'several_matches' });
     case 'absent':
@@ -70,6 +70,27 @@ export function verdictChange(answered: Answered, verdict: LookupVerdict): Store
     case 'again':
       return againChange(answered, verdict);
   }
+}
+
+/**
+ * What a record that a lookup found says about its operation. One that may be older than the call proves nothing about it, unless the
+ * destination said that it was done.
+ */
+export function lookedUpChange(answered: Answered, ref: string, target: Pick<VerifiedTarget, 'older'>): StoredChange {
+  const { code, class: refused, kind } = answered.operation;
+  const older = code === noReference || refused !== undefined ? undefined : target.older?.(kind);
+  return older === undefined ? foundChange(answered, ref) : olderChange(answered, ref, older);
+}
+
+/** The person is there, so that no record is made; what the lead says of them is written to it while another call is allowed. */
+function olderChange(answered: Answered, ref: string, older: OlderRecord): StoredChange {
+  const { stored, operation, note } = answered;
+  const olderContact = { operationKey: operation.operationKey, personKey: stored.recordKey?.toString() ?? '', ref };
+  if (older === 'keep' || afterEvidence(answered) !== 'waiting') return { ...foundChange(answered, ref), olderContact };
+  const code = 'contact_found';
+  const again: OperationChange = { operation, state: 'waiting', code, absences: 0, lookedUp: true, note };
+  const state = deliveryState(stored.operations.map((one) => (one === operation ? 'waiting' : one.state)));
+  return goingOn({ stored, state, code, operations: [again], olderContact });
 }
 
 /** The operation happened. What is left of the delivery goes on at once. */

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { crashPoint, type Database, type Logger, metrics, parseTraceContext, type Span, type Telemetry } from '#runtime';
+import { foundTooLate, lateFound } from './late-found.js';
 import { lookUp } from './look-up.js';
 import { LookupLanes } from './lookup-lanes.js';
 import type { LookupResult } from './outcome.js';
 import { appendNotes, settle } from './sql/settle.js';
+import { lockStored } from './sql/stored.js';
 import { blockedDestinations } from './sql/sweep.js';
-import { giveBack, leaseByRoom, leaseUncertain, leaseUnraised, lockLeased } from './sql/verify.js';
+import { giveBack, holdsLease, leaseByRoom, leaseUncertain, leaseUnraised, lockLeased } from './sql/verify.js';
 import { type AttemptNote, afterChange, outboxOf, type StoredChange } from './stored-change.js';
 import type { StoredDelivery, StoredOperation } from './stored-delivery.js';
 import type { VerifiedTarget } from './swept-target.js';
@@ -250,20 +252,27 @@ export class Verifier {
   }
 
   /** Judges by the row as it is now: the answer of the doubtful call may have come meanwhile, and then it counts. */
-  async #settle(leased: StoredDelivery, { result, note }: Asked, target: VerifiedTarget): Promise<void> {
+  async #settle(leased: StoredDelivery, asked: Asked, target: VerifiedTarget): Promise<void> {
     const { db, logger, onChange, relayWake } = this.#options;
+    const { result, note } = asked;
     const attemptsAllowed = await target.attempts(leased);
     const written = await db.transaction(async (tx) => {
-      const stored = await lockLeased(tx, leased);
+      const stored = await lockStored(tx, leased);
       const operation = stored && firstUncertain(stored);
-      if (stored === undefined || operation === undefined || operation.operationKey !== firstUncertain(leased)?.operationKey) {
-        const key = firstUncertain(leased)?.operationKey;
-        if (note && key) await appendNotes(tx, [{ ...note, operationKey: key, late: true }]);
+      const key = firstUncertain(leased)?.operationKey ?? '';
+      let change: StoredChange | undefined;
+      if (stored && holdsLease(stored, leased) && operation?.operationKey === key) {
+        const answered = { stored, operation, attemptsAllowed, note };
+        const verdict = lookupVerdict(answered, result, { target, beganAtMs: leased.resolvedAt.getTime(), random: Math.random() });
+        change = verdictChange(answered, verdict, target);
+      } else if (stored && result?.kind === 'found') {
+        change = await lateFound(tx, { stored, operationKey: key, ref: result.ref, attemptsAllowed, note, target });
+        if (change === undefined) foundTooLate(logger, { stored, operationKey: key, ref: result.ref });
+      }
+      if (change === undefined) {
+        if (note) await appendNotes(tx, [{ ...note, operationKey: key, late: true }]);
         return undefined;
       }
-      const answered = { stored, operation, attemptsAllowed, note };
-      const verdict = lookupVerdict(answered, result, { target, beganAtMs: leased.resolvedAt.getTime(), random: Math.random() });
-      const change = verdictChange(answered, verdict);
       const outbox = await outboxOf(change, target, logger);
       await settle(tx, [change], outbox);
       return { change, announced: outbox.length > 0 };

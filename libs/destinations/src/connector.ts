@@ -1,5 +1,5 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import type { ComparedRecord, KnownContact, LookupResult, Outcome } from '#delivery';
+import type { ComparedRecord, KnownContact, LookupResult, OlderRecord, Outcome } from '#delivery';
 import type { TraceContext } from '#runtime';
 
 /** What a destination can do; the failure policy is chosen by it. */
@@ -112,6 +112,11 @@ export interface Connector {
   contactFields(event: LeadAccepted, payload: LeadPayload): readonly string[];
   /** True: this call changes a named record, so that repeating it has no second effect even without a key. */
   repeatable(kind: string, contact: KnownContact | undefined): boolean;
+  /**
+   * Absent or undefined: what `lookup` finds of this kind was made by the very operation. Else it may be an older record of the person: one
+   * that can be changed by its id (`change`), or not (`keep`).
+   */
+  older?(kind: string): OlderRecord | undefined;
   /** `unknown` where the kind cannot be looked up. */
   lookup(query: LookupQuery): Promise<LookupResult>;
   /** What `readMany` and `changedSince` would show of this operation's record right after our write. */

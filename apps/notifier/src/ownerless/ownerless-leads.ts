@@ -35,12 +35,7 @@ const columns: readonly Column<OwnerlessLead>[] = [
 ];
 const columnNames = columns.map(([name]) => name).join(', ');
 
-/** As long as the letter of one is kept; those over their time go with the next one that is noted. */
 const noteSql = `
-WITH gone AS (
-  DELETE FROM ownerless_lead WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ownerless_lead WHERE noted_at < clock_now() - interval '40 days' LIMIT 500 FOR UPDATE SKIP LOCKED))
-)
 INSERT INTO ownerless_lead (${columnNames}) SELECT ${columnNames} FROM ${unnestColumns('i', columns)} ORDER BY event_id
 ON CONFLICT (event_id) DO NOTHING RETURNING event_id`;
 
@@ -113,7 +108,7 @@ interface OwnerlessRow {
 /** A letter that was closed is deleted after 40 days; whoever misses it then would ask a person once more. */
 const unresolvedSql = `
 SELECT event_id, destination, lead_ref, submitted_at, deadline_at, noted_at FROM ownerless_lead
-WHERE noted_at > clock_now() - interval '39 days' AND event_id > $1 ORDER BY event_id LIMIT $2`;
+WHERE noted_at > (SELECT clock_now()) - interval '39 days' AND event_id > $1 ORDER BY event_id LIMIT $2`;
 
 /** Those after an event id, in the order of acceptance, as what a person is to decide about. Throws DatabaseUnavailable. */
 export async function ownerlessAfter(db: Sql, after: string, limit: number): Promise<UnresolvedItem[]> {
@@ -127,6 +122,18 @@ export async function ownerlessAfter(db: Sql, after: string, limit: number): Pro
     submitted_at: submitted_at.toISOString(),
     deadline_at: deadline_at.toISOString(),
   }));
+}
+
+/** As long as the letter of one is kept. */
+export const purgeOwnerlessSql = `
+DELETE FROM ownerless_lead WHERE ctid = ANY (ARRAY(
+  SELECT ctid FROM ownerless_lead WHERE noted_at < (SELECT clock_now()) - interval '40 days'
+  ORDER BY noted_at LIMIT $1 FOR UPDATE SKIP LOCKED))
+RETURNING 1`;
+
+/** Deletes a batch of those over their time; part of the purge. Gives how many. Throws DatabaseUnavailable. */
+export async function purgeOwnerless(db: Sql, limit: number): Promise<number> {
+  return (await db.sql('notifier.purge_ownerless', purgeOwnerlessSql, [limit])).length;
 }
 
 const historiesSql = `

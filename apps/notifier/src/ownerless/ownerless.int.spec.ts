@@ -7,7 +7,7 @@ import { type Database, migrateService, openDatabase } from '#runtime';
 import { type TestDatabase, testDatabase } from '#testkit';
 import { migrations } from '../migrations/index.js';
 import { resolvedLead } from '../spec/resolved-lead.js';
-import { OwnerlessLeads } from './ownerless-leads.js';
+import { OwnerlessLeads, purgeOwnerless, purgeOwnerlessSql } from './ownerless-leads.js';
 import { historyWithOwnerless, unresolvedWithOwnerless } from './ownerless-routes.js';
 
 /** Real servers on a busy machine. */
@@ -105,7 +105,21 @@ describe('a lead that belongs to nobody', () => {
     await owner.query(`UPDATE notifier.ownerless_lead SET noted_at = now() - interval '39 days 1 minute' WHERE event_id = $1`, [ids[0]]);
     expect(await named(2)).toEqual(ids.slice(1));
     await owner.query(`UPDATE notifier.ownerless_lead SET noted_at = now() - interval '41 days' WHERE event_id = $1`, [ids[0]]);
-    await leads().note([resolved()]);
-    expect((await owner.query('SELECT FROM notifier.ownerless_lead WHERE event_id = $1', [ids[0]])).rowCount).toBe(0);
+    expect(await purgeOwnerless(db, 500)).toBe(1);
+    expect((await owner.query('SELECT event_id FROM notifier.ownerless_lead ORDER BY event_id')).rows).toEqual(
+      ids.slice(1).map((event_id) => ({ event_id })),
+    );
+  });
+
+  it('is deleted in batches, those over their time found by the index alone', async () => {
+    await owner.query(`INSERT INTO notifier.ownerless_lead (event_id, destination, lead_ref, submitted_at, deadline_at, event, noted_at)
+      SELECT gen_random_uuid(), 'ownerless', 'L-' || n, now(), now(), '', now() - CASE WHEN n <= 7 THEN 41 ELSE 1 END * interval '1 day'
+      FROM generate_series(1, 5000) AS n`);
+    await owner.query('ANALYZE notifier.ownerless_lead');
+    const plan = await db.sql<{ 'QUERY PLAN': string }>('spec.explain', `EXPLAIN ${purgeOwnerlessSql}`, [5]);
+    const scans = plan.map((row) => row['QUERY PLAN']).flatMap((line) => line.match(/[A-Z]\w* (?:Only )?Scan(?: using \w+)?/)?.[0] ?? []);
+    expect(scans.sort()).toEqual(['Index Scan using ownerless_lead_noted', 'Tid Scan']);
+    expect([await purgeOwnerless(db, 5), await purgeOwnerless(db, 5), await purgeOwnerless(db, 5)]).toEqual([5, 2, 0]);
+    expect((await owner.query('SELECT FROM notifier.ownerless_lead')).rowCount).toBe(4_993);
   });
 });

@@ -41,6 +41,7 @@ export function whyThen({ state, class: failure, code, blocked }: WaitingDeliver
 
 function waitingWords(code: string | undefined): string {
   if (code === 'proved_absent') return 'proved absent by two lookups: the same operation key is sent again';
+  if (code === 'contact_found') return 'the person is there already: the record is changed by its id';
   if (code === 'contact_busy') return 'another lead of the same person is being written there';
   if (code === 'throttled' || code === 'http_429') return 'the destination named the time in Retry-After';
   return code === undefined ? 'back-off after a failed call' : `back-off after ${code}`;

@@ -5,6 +5,7 @@ export type Bearing = 'answered' | 'failed' | 'throttled' | 'auth' | 'none';
 
 /** A refusal of this lead is an answer: a poison lead says nothing against its destination. */
 export function bearingOf(outcome: Outcome): Bearing {
+  if (outcome.notCalled) return 'none';
   switch (outcome.kind) {
     case 'succeeded':
     case 'duplicate':
@@ -26,10 +27,11 @@ export function bearingOf(outcome: Outcome): Bearing {
 
 /** Nothing was reached: no name, refused, TLS, connect timeout. Needs no more leads to be believed. */
 export function isUnreached(outcome: Outcome): boolean {
-  return outcome.kind === 'transient' && outcome.provablyNotExecuted && outcome.status === undefined;
+  return outcome.kind === 'transient' && outcome.provablyNotExecuted && outcome.status === undefined && !outcome.notCalled;
 }
 
 /** The call failed and will be made again, whomever its failure speaks of. */
 export function asksForRetry(outcome: Outcome): boolean {
+  if (outcome.notCalled) return false;
   return outcome.kind === 'transient' || (outcome.kind === 'uncertain' && outcome.answered !== true);
 }

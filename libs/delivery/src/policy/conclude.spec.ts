@@ -122,6 +122,19 @@ describe('what one claim of a delivery comes to', () => {
     expect(ended(rests.erased)).toBe('erased');
   });
 
+  it('keeps that a claim was lost until a call is answered, while the delivery says what it waits for', () => {
+    const lost = () => [work('contact', { failedWith: 'lease_expired' }), work('lead', { failedWith: 'lease_expired' })];
+    const waits = conclude({ operations: lost(), calls: [], rest: rests.busy, context });
+    expect(waits).toMatchObject({ state: 'waiting', code: 'contact_busy' });
+    expect(waits.operations.map(({ state, code }) => [state, code])).toEqual([
+      ['waiting', 'lease_expired'],
+      ['pending', 'lease_expired'],
+    ]);
+    const operations = lost();
+    const called = conclude({ operations, calls: [call(operations[0] as OperationWork, verdicts.waiting)], rest: later, context });
+    expect(called.operations.map(({ code }) => code)).toEqual(['http_503', undefined]);
+  });
+
   it('keeps with the operation alone as what it was refused, until it is known whether an earlier call was executed', () => {
     const operations = [work('lead', found.doubtful)];
     const refused = call(operations[0] as OperationWork, verdicts.refused);

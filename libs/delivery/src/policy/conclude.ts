@@ -2,6 +2,7 @@ import { type DeliveryState, type FailureClass, isFinal, type OperationState } f
 import type { Outcome } from '../outcome.js';
 import type { OperationWork } from '../work.js';
 import type { Verdict } from './decide.js';
+import { leaseExpired } from './expire-lease.js';
 import { type Limit, runOut } from './run-out.js';
 import { worstOf } from './worst-of.js';
 
@@ -70,16 +71,24 @@ export function conclude({ operations, calls, rest, context }: Ended): Conclusio
     const call = callOf(operation);
     if (call === undefined && isFinal(operation.state)) return operation.state;
     const isNext = stopped === undefined && changed.every((one) => one.call !== undefined);
-    const after = call === undefined ? uncalled(operation, { stopped, rest, isNext, doubt, context }) : called(call);
+    const after =
+      call === undefined ? uncalled(operation, { stopped, rest, isNext, doubt, context, called: calls.length > 0 }) : called(call);
     changed.push(after);
     return after.state;
   });
   const gone = goneWith(rest);
   const state = worstOf(states, { incomplete: context.incomplete, gone: gone.state });
   const cause = changed.find((one) => (state === 'delivered' ? 'succeeded' : state) === one.state) ?? gone;
-  const reason = state === 'delivered' ? {} : { class: state === 'uncertain' ? undefined : cause?.class, code: cause?.code };
+  const reason =
+    state === 'delivered' ? {} : { class: state === 'uncertain' ? undefined : cause?.class, code: codeOf(state, { cause, rest }) };
   return { state, operations: changed, ...reason, ...(state === 'waiting' ? { delayMs: delayOf(stopped, rest) } : {}) };
 }
+
+/** What it waits for without a call is the delivery's own to say: its operations keep what happened to them. */
+const codeOf = (
+  state: DeliveryState,
+  { cause, rest }: { cause?: Pick<ConcludedOperation, 'code' | 'call'>; rest: Rest },
+): string | undefined => (state === 'waiting' && cause?.call === undefined && rest.kind === 'later' ? rest.code : cause?.code);
 
 function called(call: Call): ConcludedOperation {
   const { verdict, operation } = call;
@@ -100,19 +109,23 @@ interface Uncalled {
   /** Of some operation it has to be known whether it was executed before the rest is given up. */
   doubt: boolean;
   context: ConcludeContext;
+  /** Some operation was called. */
+  called: boolean;
 }
 
 /**
  * What stands behind an operation that did not succeed keeps its turn; it shares the end of one whose time or data is gone. What may have
- * reached the destination is `uncertain` before anything is given up, and the rest keeps its turn meanwhile.
+ * reached the destination is `uncertain` before anything is given up, and the rest keeps its turn meanwhile. That its claim was lost before
+ * is known until a call is answered: a wait in between is no answer, or a lead that kills its process would begin anew with each.
  */
-function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, context }: Uncalled): ConcludedOperation {
-  const pending: ConcludedOperation = { operation, state: 'pending' };
+function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, context, called }: Uncalled): ConcludedOperation {
+  const lost = !called && operation.failedWith === leaseExpired ? leaseExpired : undefined;
+  const pending: ConcludedOperation = { operation, state: 'pending', code: lost };
   if (stopped !== undefined) {
     const { state } = stopped.verdict;
     return state === 'erased' || state === 'expired' ? { operation, state } : pending;
   }
-  if (rest.kind === 'later') return isNext ? { operation, state: 'waiting', code: rest.code } : pending;
+  if (rest.kind === 'later') return isNext ? { operation, state: 'waiting', code: lost ?? rest.code } : pending;
   if (rest.kind === 'run_out' && rest.limit === 'attempts') {
     // The calls of the first are used up; the others have had none.
     return isNext ? ranOut(operation, 'attempts', inDoubt(operation, rest, context)) : pending;

@@ -48,7 +48,7 @@ export type Verdict = Judged &
 /**
  * Judges one call. What may have happened and cannot be repeated is `uncertain`; what is refused for good is dead, unless an earlier call may
  * have been executed and a lookup can say so: a refusal, by a gateway most of the time, speaks of its own call alone. The rest waits, unless
- * one of its limits is reached. Throttling, a destination that refuses all of us, and a probe spend no attempt.
+ * one of its limits is reached. Throttling, a destination that refuses all of us, a probe, and a call that was not made spend no attempt.
  */
 export function decide(outcome: Outcome, context: DecideContext): Verdict {
   switch (outcome.kind) {
@@ -67,7 +67,7 @@ export function decide(outcome: Outcome, context: DecideContext): Verdict {
     case 'transient':
     case 'uncertain': {
       const doubtful = outcome.kind === 'uncertain' || !outcome.provablyNotExecuted;
-      const judged = { spends: !context.probe, doubtful };
+      const judged = { spends: !context.probe && !outcome.notCalled, doubtful };
       if (doubtful && !context.repeatable) return { ...judged, state: 'uncertain', code: outcome.code };
       return again(outcome, context, judged);
     }

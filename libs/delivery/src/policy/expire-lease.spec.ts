@@ -19,6 +19,7 @@ const rules = (nativeIdempotency: boolean, more: Partial<LeaseRules> = {}): Leas
   canLookUp: () => false,
   incomplete: false,
   claims: 1,
+  leftMs: 3_600_000,
   random: 0.5,
   ...more,
 });
@@ -111,6 +112,14 @@ describe('a lease that ran out', () => {
     expect(scattered(3, 0.5)).toBe(5_000);
     expect(scattered(60, 0.999)).toBe(299_700);
     expect(expireLease([operation('in_flight', { lostBefore: true })], rules(false, { claims: 3 })).delayMs).toBe(5_000);
+  });
+
+  it('again in a row scatters nothing past its deadline: by a third of the time left at most', () => {
+    const scattered = (leftMs: number): number =>
+      expireLease([operation('in_flight', { lostBefore: true })], rules(true, { claims: 60, random: 0.999, leftMs })).delayMs;
+    expect(scattered(90_000)).toBe(29_970);
+    expect(scattered(-1)).toBe(0);
+    expect(scattered(Number.POSITIVE_INFINITY)).toBe(299_700);
   });
 
   it('without it is uncertain where an operation was marked, and is not woken', () => {

@@ -25,6 +25,8 @@ export interface LeaseRules {
   incomplete: boolean;
   /** Claims of the delivery so far. */
   claims: number;
+  /** Until its deadline, in milliseconds. */
+  leftMs: number;
   /** 0 ≤ random < 1. */
   random: number;
 }
@@ -47,6 +49,8 @@ export interface ExpiredLease {
 
 const firstSpreadMs = 5_000;
 const longestSpreadMs = 300_000;
+/** Of the time left, so that what is scattered has tries before its deadline. */
+const spreadShare = 1 / 3;
 
 /**
  * What a lease that ran out leaves behind; its holder is taken for dead. Operations are in declared order.
@@ -59,7 +63,7 @@ const longestSpreadMs = 300_000;
  * by failures; one that was never sent loses nothing but time, and only its deadline ends it.
  *
  * What is lost again comes back at a random time, later with each claim: what dies together must not come together again, or a lead that
- * kills its process would take the same neighbours along each time.
+ * kills its process would take the same neighbours along each time. A third of the time left is the most: none is scattered past its deadline.
  */
 export function expireLease(operations: readonly LeasedOperation[], rules: LeaseRules): ExpiredLease {
   const sent = sentOne(operations, rules);
@@ -95,5 +99,5 @@ function repeated({ attempts, kind }: LeasedOperation, rules: LeaseRules): Opera
   return rules.canLookUp(kind) ? 'uncertain' : 'dead';
 }
 
-const spreadMs = ({ claims, random }: LeaseRules): number =>
-  Math.floor(random * Math.min(firstSpreadMs * 2 ** Math.max(claims - 2, 0), longestSpreadMs));
+const spreadMs = ({ claims, leftMs, random }: LeaseRules): number =>
+  Math.floor(random * Math.min(firstSpreadMs * 2 ** Math.max(claims - 2, 0), longestSpreadMs, Math.max(leftMs, 0) * spreadShare));

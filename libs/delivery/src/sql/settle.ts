@@ -76,12 +76,26 @@ SELECT operation_key, attempt_id, late, number, now - ago_ms * interval '1 milli
 FROM ${unnestColumns('i', noteColumns)}, clock
 ON CONFLICT DO NOTHING`;
 
+/** Only of who stands in the row still. */
+const olderContactSql = `
+UPDATE contact_state c SET contact_ref = i.ref, owner_fields = '{}', updated_at = clock_now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS i(person_key, destination, operation_key, ref)
+WHERE c.person_key = i.person_key AND c.destination = i.destination AND c.owner_key = i.operation_key`;
+
+async function keepOlderContacts(tx: Tx, changes: readonly StoredChange[]): Promise<void> {
+  const older = changes.flatMap(({ stored, olderContact }) => (olderContact ? [{ ...olderContact, destination: stored.destination }] : []));
+  if (older.length === 0) return;
+  const values = (['personKey', 'destination', 'operationKey', 'ref'] as const).map((name) => older.map((one) => one[name]));
+  await tx.sql('settle.older_contact', olderContactSql, values);
+}
+
 /** Writes changes of deliveries that this transaction has locked, with their outbox rows. */
 export async function settle(tx: Tx, changes: readonly StoredChange[], outbox: readonly OutboxRow[]): Promise<void> {
   if (changes.length === 0) return;
   const operations = changes.flatMap((change) => change.operations);
   await tx.sql('settle.delivery', deliverySql, columnValues(deliveryColumns, changes));
   if (operations.length > 0) await tx.sql('settle.operation', operationSql, columnValues(operationColumns, operations));
+  await keepOlderContacts(tx, changes);
   await appendNotes(
     tx,
     operations.flatMap(({ operation, note }) => (note ? [{ ...note, operationKey: operation.operationKey }] : [])),

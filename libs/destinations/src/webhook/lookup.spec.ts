@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HttpResult } from '../http/http-caller.js';
-import { lookupPath, readLookup, unknownPlaceholders } from './lookup.js';
+import { lookupPath, namesLead, readLookup, unknownPlaceholders } from './lookup.js';
 
 const query = { kind: 'lead', eventId: 'e-1', personKey: 'p/1&x=2', timeoutMs: 1_000 };
 const answered = (status: number, body: string, headers = {}): HttpResult => ({ kind: 'answered', status, headers, body });
@@ -13,6 +13,10 @@ describe('a lookup', () => {
 
   it('names placeholders that do not exist', () => {
     expect(unknownPlaceholders('/x?email={email}&id={event_id}')).toEqual(['email']);
+  });
+
+  it('says by its template whether what it finds is the lead’s own or may be an older record of the person', () => {
+    expect(['/c?person_key={person_key}', '/c?id={external_id}', '/c?e={event_id}'].map(namesLead)).toEqual([false, true, true]);
   });
 
   it.each<[string, HttpResult, object]>([

@@ -46,6 +46,11 @@ export function lacksPerson(template: string, query: LookupQuery): boolean {
   return query.personKey === undefined && template.includes('{person_key}');
 }
 
+/** True where what the template finds is the lead's own: made under its id. */
+export function namesLead(template: string): boolean {
+  return template.includes('{external_id}') || template.includes('{event_id}');
+}
+
 /** An array, or an object with one under `data`, `items` or `results`; 404 is absent. Anything else says nothing, 429 for how long at least. */
 export function readLookup(result: HttpResult, nowMs: number): LookupResult {
   if (result.kind !== 'answered') return { kind: 'unknown', code: result.code };

@@ -350,6 +350,16 @@ describe('the webhook connector', () => {
       expect(requests[1]?.headers['idempotency-key']).toMatch(/:crm:contact~[0-9a-f]{12}$/);
     });
 
+    it.each([
+      ['c/8', { kind: 'permanent', class: 'conflict', code: 'several_contacts' }],
+      ['c/7', { kind: 'duplicate', ref: 'c/7' }],
+    ])('and known is not changed where that is refused because of %s, unless it is itself', async (id, expected) => {
+      answers[change] = { status: 409, body: JSON.stringify({ code: 'contact_exists', id }) };
+      const known = call('contact', { payload: withPhone, contact: { ref: 'c/7', newer: [] } });
+      expect(await newConnector({ ...config, ...rules }).perform(known)).toMatchObject(expected);
+      expect(made()).toEqual([change]);
+    });
+
     it('is changed without what is the destination’s to say, and without what newer leads wrote', async () => {
       answers['PATCH /crm/contacts/c-9'] = { status: 404 };
       const reconcile = { windowMs: 1, overlapMs: 1, rate: 1, page: 1, fields: { email: 'theirs' } as const };
@@ -376,7 +386,7 @@ describe('the webhook connector', () => {
       [
         'names yet another record',
         true,
-        { status: 409, body: exists.body },
+        { status: 409, body: '{"code":"contact_exists","id":"c/8"}' },
         { kind: 'permanent', class: 'conflict', code: 'several_contacts' },
       ],
     ])('is not counted as written where the change %s (native idempotency: %s)', async (_what, nativeIdempotency, second, expected) => {

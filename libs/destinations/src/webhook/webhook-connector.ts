@@ -1,10 +1,18 @@
 import type { LeadAccepted, LeadPayload } from '#contracts';
-import { changedByPerson, type KnownContact, type LookupResult, noReference, type OnCallTime, type Outcome } from '#delivery';
+import {
+  changedByPerson,
+  type KnownContact,
+  type LookupResult,
+  noReference,
+  type OlderRecord,
+  type OnCallTime,
+  type Outcome,
+} from '#delivery';
 import type { DestinationConfig, Hmacs } from '#runtime';
 import type { Connector, ConnectorCapabilities, ExpectedLead, ExpectedRecord, LookupQuery, OperationCall } from '../connector.js';
 import { HttpCaller, type HttpResult } from '../http/http-caller.js';
 import { readAnswer } from './answer.js';
-import { checkLookups, lacksPerson, lookupPath, readLookup } from './lookup.js';
+import { checkLookups, lacksPerson, lookupPath, namesLead, readLookup } from './lookup.js';
 import { earlierBody, expectedRecord, firstWritten, mappingVersion, personField, webhookBody } from './mapping.js';
 import { readers } from './reading.js';
 import { createSigner, type Signer } from './sign.js';
@@ -148,7 +156,7 @@ export class WebhookConnector implements Connector {
       const found = await this.#foundRef(call, write.endsAt);
       return found === undefined ? { ...outcome, kind: 'uncertain', code: noReference, answered: true } : { ...outcome, ref: found };
     }
-    if (write.known) return outcome;
+    if (write.known) return outcome.kind === 'duplicate' && outcome.ref !== write.ref ? severalContacts(outcome) : outcome;
     if (outcome.kind === 'duplicate') return this.#changeTwin(call, outcome, write);
     if (outcome.kind !== 'uncertain' || outcome.answered !== true) return outcome;
     const twin = await this.#foundRef(call, write.endsAt);
@@ -177,8 +185,7 @@ export class WebhookConnector implements Connector {
     if (isGone(result)) return { ...again, code: 'contact_gone', gone: true, status: 404 };
     const changed = { ...this.#read(call, result, full.hash), requestHash: full.hash, mappingVersion };
     if (changed.kind === 'succeeded') return { ...changed, ref: changed.ref ?? twin.ref };
-    // It names yet another record: which of them is the person's, somebody has to say.
-    if (changed.kind === 'duplicate') return { ...changed, kind: 'permanent', class: 'conflict', code: 'several_contacts' };
+    if (changed.kind === 'duplicate') return changed.ref === twin.ref ? changed : severalContacts(changed);
     return changed.kind === 'uncertain' && !this.#config.nativeIdempotency ? { ...changed, ...again } : changed;
   }
 
@@ -196,6 +203,11 @@ export class WebhookConnector implements Connector {
 
   repeatable(kind: string, contact: KnownContact | undefined): boolean {
     return contact?.ref !== undefined && this.#config.updates[kind] !== undefined;
+  }
+
+  older(kind: string): OlderRecord | undefined {
+    if (kind !== contactKind || namesLead(this.#config.lookup[kind] ?? '')) return undefined;
+    return this.#config.updates[kind] === undefined ? 'keep' : 'change';
   }
 
   async lookup(query: LookupQuery): Promise<LookupResult> {
@@ -239,6 +251,11 @@ export class WebhookConnector implements Connector {
     const signature = this.#signer.sign(id, seconds, body);
     return ['webhook-id', id, 'webhook-timestamp', String(seconds), 'webhook-signature', signature];
   }
+}
+
+/** A change that was refused because of yet another record: it was not made, and which of them is the person's, somebody has to say. */
+function severalContacts({ ref: _other, ...answer }: Duplicate): Outcome {
+  return { ...answer, kind: 'permanent', class: 'conflict', code: 'several_contacts' };
 }
 
 function isGone(result: HttpResult): boolean {
