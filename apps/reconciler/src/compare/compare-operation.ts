@@ -92,7 +92,7 @@ function contentOf(sides: Sides, ours: FoundRecord, rules: Rules): Finding[] {
   // What a merged record holds was chosen by whoever merged it, from both.
   if (expected !== undefined && !presenceOnly && !isMerged(ours)) {
     const newer = operation.kind === 'contact' ? item.newer_fields : [];
-    const differing = differingFields({ expected: expected.fields, found: ours.fields, truth: rules.fields, newer });
+    const differing = differingFields({ expected: expected.fields, found: ours.fields, truth: rules.fields, newer, hide: rules.hide });
     findings.push(...valueFindings(base, differing, { sides, ours, rules }));
   }
   if (findings.length === 0 && isUnexplained(sides, ours, rules)) {

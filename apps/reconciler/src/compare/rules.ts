@@ -6,6 +6,8 @@ export interface Rules {
   transitions?: Readonly<Record<string, readonly string[]>>;
   searchLagMs: number;
   maxExecutionMs: number;
+  /** What stands for the name of a field that is not told. */
+  hide?: (name: string) => string;
 }
 
 export function rulesOf({ reconcile, searchLagMs, maxExecutionMs }: DestinationConfig): Rules {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { LeadAcceptedEvent } from '#contracts';
 import type { WindowItem } from '#delivery';
 import type { FoundRecord } from '#destinations';
-import { codec, makeLeads } from '../../../../test/support/reconcile/leads.js';
+import { codec, keyed, makeLeads } from '../../../../test/support/reconcile/leads.js';
 import { windowItem, windowOperation } from '../../../../test/support/reconcile/window-item.js';
 import { comparePage, type PageOptions } from './compare-page.js';
 
@@ -30,7 +30,10 @@ const contact = (more: Partial<FoundRecord>): FoundRecord => ({
 const inquiry = (links: FoundRecord['links']): FoundRecord => ({ kind: 'lead', ref: 'R-1', key: event.event_id, links, fields: {} });
 
 /** @param there every record of the destination @param one the delivery, where it is another one than `item` */
-async function compare(there: readonly FoundRecord[], { one = item, kinds }: { one?: WindowItem; kinds?: string[] } = {}) {
+async function compare(
+  there: readonly FoundRecord[],
+  { one = item, kinds, custom }: { one?: WindowItem; kinds?: string[]; custom?: object } = {},
+) {
   const reads: string[] = [];
   const reader = {
     byKeys: async (kind: string, keys: { key: string }[]) => {
@@ -46,10 +49,13 @@ async function compare(there: readonly FoundRecord[], { one = item, kinds }: { o
     },
   };
   const expected = ({ kind, refs }: { kind: string; refs: Record<string, string> }) =>
-    kind === 'lead' ? { fields: {}, links: { contact: refs.contact } } : { fields: { name: payload.contact.name } };
+    kind === 'lead'
+      ? { fields: custom === undefined ? {} : { custom }, links: { contact: refs.contact } }
+      : { fields: { name: payload.contact.name } };
   const tools = {
     db: { sql: async (name: string) => (name === 'reconciler.now' ? [{ now: Date.parse('2026-05-02T00:00:00Z') }] : []) },
     codec,
+    hmacs: keyed,
     site: { destinations: { crm: { searchLagMs: 0, maxExecutionMs: 0 } } },
     connectors: new Map([['crm', { expected }]]),
     sources: {
@@ -59,7 +65,8 @@ async function compare(there: readonly FoundRecord[], { one = item, kinds }: { o
   };
   const options = { tools, reader, destination: 'crm', kinds } as unknown as PageOptions;
   const { findings, judged } = await comparePage(options, [one]);
-  return { findings: findings.map((found) => `${found.kind} ${found.class} ${found.aspect ?? ''}`.trim()), judged, reads };
+  const fields = findings.flatMap((found) => found.fields ?? []);
+  return { fields, findings: findings.map((found) => `${found.kind} ${found.class} ${found.aspect ?? ''}`.trim()), judged, reads };
 }
 
 describe('comparing a page', () => {
@@ -84,6 +91,17 @@ describe('comparing a page', () => {
       'contact relationship delivered_without_reference',
       'lead relationship wrong_contact',
     ]);
+  });
+
+  it('says of fields whose names it does not tell which are the same', async () => {
+    const fieldsOf = async (custom: object) => {
+      const { fields } = await compare([contact({ fields: name }), inquiry({ contact: 'C-1' })], { custom });
+      return fields;
+    };
+    const [one, other] = [await fieldsOf({ 'Your size': 'M' }), await fieldsOf({ 'Your colour': 'red' })];
+    expect([...one, ...other]).toEqual([expect.stringMatching(/^custom\.#[0-9a-f]{8}$/), expect.stringMatching(/^custom\.#[0-9a-f]{8}$/)]);
+    expect(one).not.toEqual(other);
+    expect(await fieldsOf({ 'Your size': 'L' })).toEqual(one);
   });
 
   it('reads and decides on records of the kinds that are asked for alone', async () => {

@@ -65,7 +65,15 @@ export async function comparePage(options: PageOptions, items: readonly WindowIt
     read.map(({ name }) => name),
   );
   const contactRefs = await contactsNow(reader, read);
-  const judged = judge(read, { tools, destination, rules: rulesOf(config), nowMs, seen, knownLooks, contactRefs });
+  const judged = judge(read, {
+    tools,
+    destination,
+    rules: { ...rulesOf(config), hide: hiddenBy(tools) },
+    nowMs,
+    seen,
+    knownLooks,
+    contactRefs,
+  });
   const told = config.primary && kinds === undefined ? await untold(tools, leads, nowMs) : noneTold;
   const all = [...judged.findings, ...told.findings];
   const moved = await movedMeanwhile(sources.deliveries, all, { items, destination });
@@ -78,6 +86,12 @@ export async function comparePage(options: PageOptions, items: readonly WindowIt
     knownLooks,
   };
 }
+
+/** Of a keyed hash as much as keeps the fields of one record apart. */
+const hiddenBy =
+  ({ hmacs }: Pick<RunTools, 'hmacs'>) =>
+  (name: string): string =>
+    hmacs.ref('fields', name).slice(0, 8);
 
 /** Kinds in the order of the leads' operations; each is read at once. */
 async function readRecords({ reader, kinds: only, inBulkAlone }: PageOptions, leads: readonly LoadedLead[]): Promise<Read[]> {

@@ -24,7 +24,7 @@ export interface RunTools {
   /** By destination; of every one that is compared. */
   connectors: ReadonlyMap<string, Connector>;
   traffic: Traffic;
-  hmacs: Pick<Hmacs, 'personKey'>;
+  hmacs: Pick<Hmacs, 'personKey' | 'ref'>;
   logger: Logger;
   leaseMs: number;
 }
