@@ -255,6 +255,26 @@ describe('the console, at an operator that is not real', () => {
     await crm.getByText('Their maintenance').waitFor({ state: 'detached' });
   });
 
+  it('releases no hold but the one that was seen when the dialog opened', async () => {
+    const page = await as('operator-token-01', '/destinations');
+    const crm = page.locator('#sandbox-crm');
+    const hold = (reason: string) =>
+      fetch(`${at.fake.url}/v1/destinations/sandbox-crm/hold`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer operator-token-01', 'content-type': 'application/json' },
+        body: JSON.stringify({ reason }),
+      });
+    await hold('Their maintenance');
+    await crm.getByText('Their maintenance').waitFor();
+    await crm.getByRole('button', { name: 'Release …' }).click();
+    await hold('They lose what we send');
+    await crm.getByText('They lose what we send').waitFor();
+    await page.getByLabel('Reason').fill('They are back');
+    await page.getByRole('dialog').getByRole('button', { name: 'Release', exact: true }).click();
+    await page.getByRole('dialog').getByText('Somebody has held or released it since you looked').waitFor();
+    await crm.getByText('They lose what we send').waitFor();
+  });
+
   it('ends the session when the token is not good any more, and says so', async () => {
     await at.seen.page.goto(at.fake.url);
     await at.seen.page.getByLabel('Token').fill('no-such-token-000');

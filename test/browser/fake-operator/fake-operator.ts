@@ -153,8 +153,10 @@ function decisions(app: FastifyInstance, state: FakeState, changed: FakeOperator
     return state.dismiss(request.body);
   });
   for (const mode of ['hold', 'release']) {
-    app.post(`/v1/destinations/:name/${mode}`, (request: Asked) => {
+    app.post(`/v1/destinations/:name/${mode}`, (request: Asked, reply) => {
       const one = state.destinations.find(({ destination }) => destination === request.params.name);
+      if (request.body.since !== undefined && request.body.since !== (one?.hold?.since ?? null))
+        return problem(reply, 409, 'Somebody has held or released it since you looked: look again');
       if (one)
         Object.assign(
           one,

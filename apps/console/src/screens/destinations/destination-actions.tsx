@@ -24,12 +24,16 @@ const words = {
 
 export function DestinationActions({ state: { destination, service, mode, hold, test: testing } }: { state: DestinationState }) {
   const navigate = useNavigate();
-  const [open, setOpen] = useState<keyof typeof words>();
+  // With the hold that the person saw when it opened: what somebody else does meanwhile is refused, not undone unseen.
+  const [open, setOpen] = useState<{ what: keyof typeof words; since: string | null }>();
+  const ask = (what: keyof typeof words) => setOpen({ what, since: hold?.since ?? null });
   const path = `destinations/${encodeURIComponent(destination)}`;
   const act = useChange({
-    act: ({ what, reason }: { what: keyof typeof words; reason: string }) =>
-      post(`${path}/${what}`, { reason, service, since: hold?.since ?? null }),
-    done: `${destination}: done`,
+    act: async ({ what, since, reason }: { what: keyof typeof words; since: string | null; reason: string }) => {
+      await post(`${path}/${what}`, { reason, service, since });
+      return what;
+    },
+    done: (what) => `${destination} ${words[what].done}`,
     stale,
     quiet: true,
   });
@@ -46,23 +50,23 @@ export function DestinationActions({ state: { destination, service, mode, hold, 
       <Act needs="configure" refused={testing.possible ? undefined : testing.why_not} busy={test.isPending} onPress={() => test.mutate()}>
         Send a test lead
       </Act>
-      <Act needs="configure" refused={hold === undefined ? undefined : 'It is held already'} onPress={() => setOpen('hold')}>
+      <Act needs="configure" refused={hold === undefined ? undefined : 'It is held already'} onPress={() => ask('hold')}>
         Hold …
       </Act>
       <Act
         needs="configure"
         refused={hold === undefined && mode === 'flowing' ? 'Nothing holds it' : undefined}
-        onPress={() => setOpen('release')}
+        onPress={() => ask('release')}
       >
         Release …
       </Act>
       {open !== undefined && (
         <ReasonDialog
-          title={`${words[open].title} ${destination}`}
-          about={words[open].about}
-          action={words[open].title}
+          title={`${words[open.what].title} ${destination}`}
+          about={words[open.what].about}
+          action={words[open.what].title}
           onClose={() => setOpen(undefined)}
-          onDo={(reason) => act.mutateAsync({ what: open, reason })}
+          onDo={(reason) => act.mutateAsync({ ...open, reason })}
         />
       )}
     </div>
