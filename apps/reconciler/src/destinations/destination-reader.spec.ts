@@ -68,6 +68,17 @@ describe('DestinationReader', () => {
     expect(reader.mayReadInBulk('contact')).toBe(true);
   });
 
+  it('gives records that can be written down, whatever the destination says', async () => {
+    const strange = { ref: 'R\0-\ud800', key: 'a', version: 'v'.repeat(9_000), status: '\0', links: { owner: 'o\0', contact: undefined } };
+    const fields = { message: 'any\0' };
+    const reader = readerOf({ readMany: async () => ({ ok: true, records: [{ kind: 'lead', ...strange, fields }] }) });
+    const read = await reader.byKeys('lead', keys.slice(0, 1));
+    const links = { owner: 'o ', contact: undefined };
+    expect(read?.byKey.get('a')).toEqual([
+      { kind: 'lead', ref: 'R -\ufffd', key: 'a', version: 'v'.repeat(512), status: ' ', links, fields },
+    ]);
+  });
+
   it('waits as long as it is told to, and asks again', async () => {
     const answers: ReadAnswer[] = [{ ok: false, class: 'throttled', retryAfterMs: 1 }, records(['a'])];
     const reader = readerOf({ readMany: async () => answers.shift() ?? records() });

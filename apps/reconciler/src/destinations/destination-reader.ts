@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangedQuery, Connector, FoundRecord, ReadAnswer } from '#destinations';
 import type { DestinationConfig } from '#runtime';
 import { Pace } from './pace.js';
+import { storable } from './storable.js';
 
 /** The destination, or its configuration, has no such read. */
 class Unsupported extends Error {
@@ -150,7 +151,7 @@ export class DestinationReader {
       if (asked === undefined) throw new Unsupported();
       this.calls += 1;
       const answer = await asked;
-      if (answer.ok) return answer;
+      if (answer.ok) return { ...answer, records: answer.records.map(storable) };
       if (answer.class === 'unsupported') throw new Unsupported();
       const isPassing = passing.includes(answer.class);
       if (!isPassing && failures >= believedAfter) throw new DestinationUnreadable(answer.code ?? answer.class);
