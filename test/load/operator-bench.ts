@@ -6,14 +6,15 @@ import { ownerApi } from '../../apps/operator/src/owners/owner-api.js';
 import { permissions } from '../../apps/operator/src/people/permissions.js';
 import type { Person } from '../../apps/operator/src/people/person.js';
 import { storeMany } from '../../apps/operator/test/many-letters.js';
-import { openOperatorDatabase, silent } from '../../apps/operator/test/rig.js';
+import { codec, openOperatorDatabase, silent } from '../../apps/operator/test/rig.js';
 import { benchLargeBatch } from './operator/large-batches.js';
+import { openDeliveries } from './operator/open-deliveries.js';
 import { searchedLeads } from './operator/searched-leads.js';
 import { type BenchResult, writeReport } from './report.js';
 
 /**
- * Lists, groups, searches and a batch over BENCH_LETTERS dead letters (default 100,000; destinations, classes and schema ids fall off as 1/n), over
- * HTTP. Each request is asked first by a service that was just opened, then again with new letters coming in between: what was asked first is told
+ * Lists, groups, searches and a batch over BENCH_LETTERS dead letters (default 100,000; destinations, classes and schema ids fall off as 1/n), and
+ * as many deliveries that are held and that are uncertain, over HTTP. Each request is asked first by a service that was just opened, then again with new letters coming in between: what was asked first is told
  * apart, since the person on call asks once.
  */
 const letters = Number(process.env.BENCH_LETTERS ?? 100_000);
@@ -47,6 +48,11 @@ const requests: Record<string, Asked> = {
   'groups of one destination': { path: '/v1/dead-letters/groups?destination=crm&tab=dead' },
   'groups of one organization': { path: '/v1/dead-letters/groups', scoped: true },
   'list by lead reference': { path: '/v1/dead-letters?q_ref=L-777' },
+  'list of the tab held': { path: '/v1/dead-letters?tab=held' },
+  'list of the tab held, one destination': { path: '/v1/dead-letters?tab=held&destination=crm' },
+  'groups of the tab held': { path: '/v1/dead-letters/groups?tab=held' },
+  'list of the tab uncertain, newest first': { path: '/v1/dead-letters?tab=uncertain&order=newest' },
+  'groups of the tab uncertain': { path: '/v1/dead-letters/groups?tab=uncertain' },
 };
 
 const database = await testDatabase('operator_bench');
@@ -54,6 +60,7 @@ const filling = await openOperatorDatabase(database.url);
 await storeMany(filling, letters);
 await filling.close();
 
+const open = await openDeliveries(letters);
 const leads = await searchedLeads(letters);
 for (const [what, text] of Object.entries(leads.texts)) requests[`search by ${what}`] = { path: '/v1/search', body: { text } };
 const nowhere = { text: 'nothing-of-this-name' };
@@ -64,7 +71,8 @@ async function openDesk() {
   const { clients } = leads;
   const owners = new Map([['crm-writer', ownerApi(clients.get('crm-writer') as never)]]);
   const searching = await leadsArea({ db, owners, clients, site: {}, logger: silent } as never);
-  const area = await lettersArea({ db, owners: new Map(), clients: new Map() } as never);
+  const waiting = new Map([['crm-writer', open.client]]);
+  const area = await lettersArea({ db, codec, owners, clients: waiting } as never);
   const app = await createApp(
     { inbox: {} as never, areas: [area, searching] },
     { identify: async (token) => person(token === 'Bearer scoped' ? ['other'] : '*'), onRefused: async () => undefined, logger: silent },
@@ -91,6 +99,7 @@ for (let round = 0; round < rounds; round += 1) {
   }
 }
 await leads.close();
+await open.close();
 const atOnce = await openOperatorDatabase(database.url);
 const batches = await benchLargeBatch(atOnce);
 await atOnce.close();
@@ -109,6 +118,7 @@ async function ask(url: string, { path, scoped = false, body }: Asked): Promise<
   // What finds nothing is fast for another reason.
   if (body !== undefined && path === '/v1/search' && body !== nowhere && !text.includes('"event_id"'))
     throw new Error(`${JSON.stringify(body)} found nothing`);
+  if (path.includes('tab=held') && !text.includes('"held"')) throw new Error(`${path} shows nothing that is held`);
   return took;
 }
 

@@ -36,7 +36,7 @@ export interface OpenFound {
 }
 
 /** Pages of the owners behind one page of ours: where a filter leaves nearly all out, the answer is short and names where it stopped. */
-export const mostPages = 5;
+const mostPages = 5;
 export const ownerPage = 200;
 /** The service that has what nobody claimed. */
 export const unclaimedAt = 'intake';
