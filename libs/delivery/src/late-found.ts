@@ -1,3 +1,4 @@
+import { isFinal } from '#contracts';
 import type { Logger, Tx } from '#runtime';
 import { mayBecome } from './policy/transitions.js';
 import { lockUnmarked } from './sql/verify.js';
@@ -22,10 +23,14 @@ export interface LateFound {
  * another lookup had. What is there is not written again, so it counts in any state, also against a claim whose call has not begun: that one
  * marks its call first, which is refused from now on. Undefined, it changes nothing: the operation is done already, is not this delivery's any
  * more, or its call is out, which brings its own answer. With native idempotency a claim makes no mark, and its call gets the first answer.
+ *
+ * A record that may be older than the call says nothing about an operation that has ended: who discarded it, or has its dead letter, keeps the
+ * last word, and it is not sent again.
  */
 export async function lateFound(tx: Tx, { stored, operationKey, ref, target, ...more }: LateFound): Promise<StoredChange | undefined> {
   const operation = stored.operations.find((one) => one.operationKey === operationKey);
   if (operation === undefined || !mayBecome(operation.state, 'succeeded')) return undefined;
+  if (isFinal(operation.state) && target.older?.(operation.kind) !== undefined) return undefined;
   const answered = { stored, operation, ...more };
   if (stored.state !== 'in_flight') return lookedUpChange(answered, ref, target);
   if (target.nativeIdempotency || !(await lockUnmarked(tx, operationKey))) return undefined;
@@ -45,10 +50,11 @@ function takenBack(answered: Answered, found: (before: Answered) => StoredChange
   return { ...change, operations: [...change.operations, ...rest] };
 }
 
-/** Logs what changed nothing: the call that is out may make a second record, or one that is done has made it. */
+/** Logs what changed nothing: the call that is out may make a second record, or one that is done has made it. Of what ended otherwise nothing is to be said. */
 export function foundTooLate(logger: Logger, { stored, operationKey, ref }: Pick<LateFound, 'stored' | 'operationKey' | 'ref'>): void {
   const operation = stored.operations.find((one) => one.operationKey === operationKey);
   if (operation === undefined || operation.ref === ref) return;
+  if (operation.state !== 'succeeded' && isFinal(operation.state)) return;
   const fields = { event_id: stored.eventId, destination: stored.destination, operation_key: operationKey };
   if (operation.ref === undefined) logger.warn(fields, 'record found while it was being sent again');
   else logger.error({ ...fields, reason: 'duplicate' }, 'destination gave a second reference for one operation');
