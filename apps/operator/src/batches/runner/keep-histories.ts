@@ -54,36 +54,43 @@ RETURNING item_id, event_id, destination, service, dead_letter_id`;
 
 type DueItem = ReplayedItem & { service: string };
 
-/** Works off what was not written when its item ended: its owner was away, or the runner was killed in between. */
+/**
+ * Works off what was not written when its item ended: its owner was away, or the runner was killed in between. It ends with the first page that
+ * is not all written: an owner that does not answer costs so much time that what was taken first is due again, and it would never end.
+ */
 export async function keepDueHistories(tools: KeepTools): Promise<void> {
   let due: DueItem[];
   do {
     due = await tools.db.sql<DueItem>('operator.take_histories', takeSql, []);
-    await keepTaken(tools, due);
-  } while (due.length === duePage);
+  } while ((await keepTaken(tools, due)) && due.length === duePage);
 }
 
-async function keepTaken(tools: KeepTools, due: readonly DueItem[]): Promise<void> {
+/** True: all are written. */
+async function keepTaken(tools: KeepTools, due: readonly DueItem[]): Promise<boolean> {
+  let all = true;
   for (const [service, items] of groupBy(due, (item) => item.service)) {
     try {
       await keepHistories(tools, service, items);
     } catch (err) {
       tools.logger.warn({ err, component: service }, 'What was tried again is not in the history of its dead letters yet');
-      await keepEach(tools, service, items);
+      all = (await keepEach(tools, service, items)) && all;
     }
   }
+  return all;
 }
 
 /** Then nobody answers for any. */
 const failuresInARow = 3;
 
-/** One whose history cannot be given does not keep the others from theirs. */
-async function keepEach(tools: KeepTools, service: string, items: readonly ReplayedItem[]): Promise<void> {
-  let failed = 0;
+/** One whose history cannot be given does not keep the others from theirs. True: all are written. */
+async function keepEach(tools: KeepTools, service: string, items: readonly ReplayedItem[]): Promise<boolean> {
+  let [all, failed] = [true, 0];
   for (const item of items) {
     const kept = failed < failuresInARow && (await keepHistories(tools, service, [item]).then(yes, no));
     failed = kept ? 0 : failed + 1;
+    all &&= kept;
   }
+  return all;
 }
 
 const yes = (): boolean => true;
