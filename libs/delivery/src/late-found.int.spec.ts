@@ -26,7 +26,10 @@ describe('a record that is found when somebody has said meanwhile that it is not
   afterEach(() => rig.clear());
 
   /** A delivery in doubt whose lookup finds its record; `meanwhile` happens before it answers. */
-  async function found(meanwhile: (id: string) => Promise<unknown>, { native = false, kinds = ['lead'] } = {}): Promise<string> {
+  async function found(
+    meanwhile: (id: string) => Promise<unknown>,
+    { native = false, kinds = ['lead'], older = false } = {},
+  ): Promise<string> {
     const [first = 'lead', ...behind] = kinds;
     const id = await insertDelivery(rig.db, {
       state: 'uncertain',
@@ -39,6 +42,7 @@ describe('a record that is found when somebody has said meanwhile that it is not
     await rig.advance(countsAfterMs);
     const target = sweptTarget({
       nativeIdempotency: native,
+      ...(older && { older: () => 'change' as const }),
       lookup: async () => {
         await meanwhile(id);
         return { kind: 'found', ref: 'R-1' };
@@ -100,6 +104,23 @@ describe('a record that is found when somebody has said meanwhile that it is not
       ],
     });
     expect(await topicsOf(rig.db)).toEqual(['wake', 'wake']);
+  });
+
+  it("is known to the next claim of a contact, also where a parked one left nobody in the person's row", async () => {
+    const parked = async (id: string): Promise<void> => {
+      const waits = "state = 'waiting', attempt_id = NULL";
+      await rig.db.sql('rig.park', `UPDATE delivery SET ${waits}, lease_until = NULL, record_key = 'v1:ada' WHERE event_id = $1`, [id]);
+      await rig.db.sql('rig.parked', `UPDATE operation SET ${waits}, sending_at = NULL WHERE event_id = $1`, [id]);
+      await rig.db.sql(
+        'rig.person',
+        `INSERT INTO contact_state (person_key, destination, updated_at) VALUES ('v1:ada', 'rig', clock_now())`,
+        [],
+      );
+    };
+    const id = await found(parked, { kinds: ['contact'], older: true });
+    expect(await rowOf(rig.db, id)).toMatchObject({ state: 'waiting', operations: [{ state: 'waiting' }] });
+    const persons = await rig.db.sql('rig.persons', 'SELECT person_key, contact_ref, owner_key, owner_fields FROM contact_state', []);
+    expect(persons).toEqual([{ person_key: 'v1:ada', contact_ref: 'R-1', owner_key: null, owner_fields: null }]);
   });
 
   it.each([

@@ -171,7 +171,7 @@ describe('a call of an operation that was approved for a record as it was compar
   ])('waits where the record %s', async (_, since) => {
     const { performed, verdict } = await sent({ compared }, { since });
     expect(performed).toEqual([]);
-    expect(verdict).toMatchObject({ state: 'waiting', code: 'not_read', doubtful: false });
+    expect(verdict).toMatchObject({ state: 'waiting', code: 'not_read', doubtful: false, spends: true });
   });
 
   it('asks nobody where nothing was compared', async () => {

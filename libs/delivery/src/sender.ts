@@ -188,7 +188,8 @@ export class Sender<E> {
     if (contact?.ref !== undefined && ref !== undefined && contact.ref !== ref) return { ...changedByPerson, notCalled: true };
     const since = await this.#options.target.sinceCompared?.({ kind, ref: ref ?? contact?.ref, compared }, timeoutMs);
     if (since === 'changed') return { ...changedByPerson, notCalled: true };
-    return since === 'same' ? undefined : { kind: 'transient', code: 'not_read', provablyNotExecuted: true, notCalled: true };
+    // It was asked and did not say: a call as any other, that spends what one may.
+    return since === 'same' ? undefined : { kind: 'transient', code: 'not_read', provablyNotExecuted: true };
   }
 }
 

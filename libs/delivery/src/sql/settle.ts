@@ -76,11 +76,12 @@ SELECT operation_key, attempt_id, late, number, now - ago_ms * interval '1 milli
 FROM ${unnestColumns('i', noteColumns)}, clock
 ON CONFLICT DO NOTHING`;
 
-/** Only of who stands in the row still. */
+/** Only of who stands in the row still, or where nobody does and the person has no id: a claim that was parked has left it. */
 const olderContactSql = `
-UPDATE contact_state c SET contact_ref = i.ref, owner_fields = '{}', updated_at = clock_now()
+UPDATE contact_state c SET contact_ref = i.ref, owner_fields = CASE WHEN c.owner_key IS NOT NULL THEN '{}'::jsonb END, updated_at = clock_now()
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS i(person_key, destination, operation_key, ref)
-WHERE c.person_key = i.person_key AND c.destination = i.destination AND c.owner_key = i.operation_key`;
+WHERE c.person_key = i.person_key AND c.destination = i.destination
+  AND (c.owner_key = i.operation_key OR (c.owner_key IS NULL AND c.contact_ref IS NULL))`;
 
 async function keepOlderContacts(tx: Tx, changes: readonly StoredChange[]): Promise<void> {
   const older = changes.flatMap(({ stored, olderContact }) => (olderContact ? [{ ...olderContact, destination: stored.destination }] : []));
