@@ -111,7 +111,7 @@ describe('a comparison with a Tryton that people work in', () => {
     expect(named(await stillOpen())).toEqual(Object.values(wanted()).sort());
     const conflicts = (await stillOpen()).filter((one) => one.class === 'content_conflict');
     expect(conflicts.map(({ fields }) => fields)).toEqual([['phone'], ['phone']]);
-    expect(JSON.stringify(await comparisons.found(destination))).not.toContain('5550');
+    expect(JSON.stringify(await comparisons.found(destination))).not.toMatch(/202\D{0,2}555/);
     expect(await everything()).toEqual(before);
   }, 120_000);
 

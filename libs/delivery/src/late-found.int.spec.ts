@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { operationKey } from '#contracts';
 import { createLogger } from '#runtime';
+import { eventually } from '#testkit';
 import {
   insertDelivery,
   openSweepRig,
@@ -163,7 +164,8 @@ describe('a record that is found when somebody has said meanwhile that it is not
       await tx.sql('rig.mark', `UPDATE operation SET sending_at = clock_now() WHERE event_id = $1`, [id]);
       answer();
       const waits = `SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid' AND transactionid = pg_current_xact_id()::xid`;
-      while ((await tx.sql('rig.waits', waits, [])).length === 0);
+      const waited = async (): Promise<boolean> => (await tx.sql('rig.waits', waits, [])).length > 0;
+      await eventually('the lookup to wait for the mark', waited);
     });
     await verified;
     expect(await rowOf(rig.db, id)).toMatchObject({ state: 'in_flight', operations: [{ state: 'in_flight', ref: null }] });

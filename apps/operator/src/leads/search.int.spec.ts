@@ -104,7 +104,7 @@ describe('the search', () => {
     expect(await search('x'.repeat(600))).toMatchObject({ status: 422 });
     expect(rig.intake.asked.map(({ body }) => body.value)).toEqual(expect.arrayContaining(typed));
     expect(rig.intake.asked.every(({ path }) => path.startsWith('/internal/v1/leads:'))).toBe(true);
-    expect(rig.logged.join('')).not.toMatch(/zenobia|quill|555/i);
+    expect(rig.logged.join('')).not.toMatch(/zenobia|quill|555\D?0199/i);
     const rows = await rig.db.sql('spec.rows', 'SELECT subject::text FROM audit', []);
     expect(JSON.stringify(rows)).not.toMatch(/zenobia|quill/i);
   });
