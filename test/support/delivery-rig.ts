@@ -133,6 +133,10 @@ export class RigControl implements DestinationControl {
 
   withdraw(): void {}
 
+  isStale(): boolean {
+    return false;
+  }
+
   authScope(): Promise<AuthScope> {
     return Promise.resolve(this.scope);
   }

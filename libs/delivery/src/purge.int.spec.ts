@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { createLogger, type Database } from '#runtime';
 import { testSize } from '#testkit';
 import { newEvents, received } from '../../../test/support/delivery-rig.js';
+import { nodesOf, type PlanNode } from '../../../test/support/plans.js';
 import {
   insertDelivery,
   openSweepRig,
@@ -87,21 +88,14 @@ describe('the purge', () => {
   });
 });
 
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  Plans?: Plan[];
-}
-
 /** Remembers the plan of each statement it runs. */
 class ExplainingDatabase {
-  readonly plans = new Map<string, Plan>();
+  readonly plans = new Map<string, PlanNode>();
   constructor(private readonly inner: Database) {}
 
   private wrap(sql: Database['sql']): Database['sql'] {
     return async <R>(name: string, text: string, values: readonly unknown[]) => {
-      const [row] = await sql<{ 'QUERY PLAN': { Plan: Plan }[] }>(`explain.${name}`, `EXPLAIN (FORMAT JSON) ${text}`, values);
+      const [row] = await sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain.${name}`, `EXPLAIN (FORMAT JSON) ${text}`, values);
       if (row?.['QUERY PLAN'][0]) this.plans.set(name, row['QUERY PLAN'][0].Plan);
       return sql<R>(name, text, values);
     };
@@ -116,10 +110,6 @@ class ExplainingDatabase {
       close: () => inner.close(),
     };
   }
-}
-
-function nodes(plan: Plan): Plan[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
 }
 
 const long = testSize() === 'long';
@@ -158,14 +148,14 @@ describe('with many delivered leads', () => {
 
   /** One row per destination, however many leads: to read it whole is right. */
   const small = 'destination_state';
-  const scanned = (plans: ReadonlyMap<string, Plan>) =>
+  const scanned = (plans: ReadonlyMap<string, PlanNode>) =>
     [...plans].flatMap(([name, plan]) =>
-      nodes(plan).flatMap(({ 'Node Type': type, 'Relation Name': relation = small }) =>
+      nodesOf(plan).flatMap(({ 'Node Type': type, 'Relation Name': relation = small }) =>
         type === 'Seq Scan' && relation !== small ? [`${name}: ${relation}`] : [],
       ),
     );
-  const indexes = (plans: ReadonlyMap<string, Plan>, name: string) =>
-    nodes(plans.get(name) as Plan).flatMap((node) => node['Index Name'] ?? []);
+  const indexes = (plans: ReadonlyMap<string, PlanNode>, name: string) =>
+    nodesOf(plans.get(name) as PlanNode).flatMap((node) => node['Index Name'] ?? []);
 
   it('sweeps by partial indexes alone', async () => {
     const ids: RowOptions[] = [

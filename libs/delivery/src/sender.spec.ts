@@ -32,7 +32,13 @@ async function sent(own: Partial<OperationWork>, { since, contact }: { since?: S
   const span = { context: { traceparent: '', traceId: '', spanId: '', sampled: false }, end: () => undefined };
   const sender = new Sender<unknown>({
     target,
-    destination: { mode: 'flowing', admit: () => ({ kind: 'go' }), report: () => undefined, withdraw: () => undefined },
+    destination: {
+      mode: 'flowing',
+      admit: () => ({ kind: 'go' }),
+      isStale: () => false,
+      report: () => undefined,
+      withdraw: () => undefined,
+    },
     reporter: { beginCall: () => span, endCall: () => undefined, threw: (_work: unknown, error: unknown) => expect(error).toBeUndefined() },
     mark: async () => true,
     recordPart: async () => true,
@@ -50,6 +56,8 @@ interface Steps {
   own?: Partial<OperationWork>;
   admits?: ('wait' | 'go')[];
   marks?: boolean | Error;
+  /** What the quota says after each mark. */
+  stale?: boolean[];
   /** What happens while the mark is written. */
   meanwhile?: (work: { lost: boolean; deadlineAt: number }) => unknown;
   blocked?: () => boolean;
@@ -57,7 +65,8 @@ interface Steps {
 }
 
 /** The steps of one delivery of one operation, in their order. */
-async function stepsOf({ native = false, own, admits = ['go'], marks = true, meanwhile, blocked = () => false, outcome }: Steps) {
+async function stepsOf(given: Steps) {
+  const { native = false, own, admits = ['go'], marks = true, stale = [], meanwhile, blocked = () => false, outcome } = given;
   const steps: string[] = [];
   const work = {
     operations: [{ kind: 'lead', operationKey: 'e:crm:lead', state: 'in_flight', attempts: 0, attemptsBefore: 0, ...own }],
@@ -84,6 +93,7 @@ async function stepsOf({ native = false, own, admits = ['go'], marks = true, mea
         steps.push('admit');
         return admits.length > 1 && admits.shift() === 'wait' ? { kind: 'wait', reason: 'quota', delayMs: 1 } : { kind: 'go' };
       },
+      isStale: () => stale.shift() ?? false,
       report: () => steps.push('report'),
       withdraw: () => steps.push('withdraw'),
     },
@@ -128,6 +138,13 @@ describe('a call that cannot be repeated', () => {
     const gate = { held: false };
     const sent = await stepsOf({ meanwhile: () => Object.assign(gate, { held: true }), blocked: () => gate.held });
     expect(sent).toMatchObject({ steps: ['admit', 'mark', 'withdraw'], calls: [], stop: { kind: 'blocked' } });
+  });
+
+  it('asks for its place again, and is marked again, where the mark took longer than its part of the quota is kept', async () => {
+    const { steps, stop } = (await stepsOf({ stale: [true, true] })) as { steps: string[]; stop: unknown };
+    const late = ['admit', 'mark', 'withdraw'];
+    expect(steps).toEqual([...late, ...late, 'admit', 'mark', 'call', 'report']);
+    expect(stop).toEqual({ kind: 'done' });
   });
 
   it('gives its place back where the mark cannot be written at all', async () => {

@@ -96,18 +96,25 @@ export class Sender<E> {
       if (!outlivesCall(work, timeoutMs)) return { kind: 'lost' };
       const probe = destination.mode === 'probing';
       const admission = destination.admit({ operationKey: operation.operationKey, retry: isRetry(operation) });
-      if (admission.kind === 'go') return this.#marked(work, operation, { kind: 'ready', timeoutMs, probe, repeatable, contact });
+      if (admission.kind === 'go') {
+        const ready = await this.#marked(work, operation, { kind: 'ready', timeoutMs, probe, repeatable, contact });
+        if (ready !== 'stale') return ready;
+        continue;
+      }
       if (admission.kind === 'blocked') return admission;
       if (admission.reason === 'retry_budget') return { kind: 'later', code: admission.reason, delayMs: admission.delayMs };
       await delay(Math.min(admission.delayMs, longestQuotaWaitMs), undefined, { ref: false });
     }
   }
 
-  /** Marks an admitted call where it has to be. The mark is committed before the first byte leaves. */
-  async #marked(work: Work<E>, operation: OperationWork, ready: Ready): Promise<Ready | Stop> {
+  /**
+   * Marks an admitted call where it has to be. The mark is committed before the first byte leaves. `stale`: it took so long that the call has
+   * to be admitted anew, and marked anew, since its time counts from the mark.
+   */
+  async #marked(work: Work<E>, operation: OperationWork, ready: Ready): Promise<Ready | Stop | 'stale'> {
     const { target, destination } = this.#options;
     if (ready.repeatable && !(target.nativeIdempotency && wasLost(operation))) return ready;
-    let stop: Stop | undefined = { kind: 'lost' };
+    let stop: Stop | 'stale' | undefined = { kind: 'lost' };
     try {
       stop = await this.#mark(work, operation, ready);
     } finally {
@@ -117,12 +124,14 @@ export class Sender<E> {
   }
 
   /** Undefined: it may be sent. The mark may have waited for the database: until then its claim may have become another's, and the call forbidden. */
-  async #mark(work: Work<E>, { operationKey }: OperationWork, { timeoutMs }: Ready): Promise<Stop | undefined> {
+  async #mark(work: Work<E>, { operationKey }: OperationWork, { timeoutMs }: Ready): Promise<Stop | 'stale' | undefined> {
+    const { destination, mustWait } = this.#options;
     if (!(await this.#options.mark({ work, operationKey, timeoutMs }))) return { kind: 'lost' };
     crashPoint('marked');
     if (!outlivesCall(work, timeoutMs)) return { kind: 'lost' };
     if (work.deadlineAt <= performance.now()) return { kind: 'run_out', limit: 'deadline' };
-    return this.#options.mustWait(work) ? { kind: 'blocked' } : undefined;
+    if (mustWait(work)) return { kind: 'blocked' };
+    return destination.isStale(operationKey) ? 'stale' : undefined;
   }
 
   async #call(work: Work<E>, operation: OperationWork, ready: Ready & { payload?: LeadPayload }): Promise<Call> {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Database, metrics } from '#runtime';
+import { metrics } from '#runtime';
+import { scansOf } from '../../../test/support/plans.js';
 import {
   insertDelivery,
   openSweepRig,
@@ -10,25 +11,6 @@ import {
   sweptTarget,
 } from '../../../test/support/sweep-rig.js';
 import { becomeSweeper, countUnfinishedSql } from './sql/sweep.js';
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Actual Rows': number;
-  Plans?: PlanNode[];
-}
-
-/** How a statement reads `delivery`, as run: by which index, and how many rows. */
-async function scansOf(db: Database, text: string): Promise<{ index?: string; type: string; rows: number }[]> {
-  const explain = `EXPLAIN (ANALYZE, FORMAT JSON) ${text}`;
-  const [row] = await db.sql<{ 'QUERY PLAN': { Plan: PlanNode }[] }>('rig.explain', explain, []);
-  const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)];
-  return (row?.['QUERY PLAN'] ?? [])
-    .flatMap(({ Plan }) => nodes(Plan))
-    .filter((node) => node['Relation Name'] === 'delivery')
-    .map((node) => ({ index: node['Index Name'], type: node['Node Type'], rows: node['Actual Rows'] }));
-}
 
 describe('the ages that the sweeper tells', () => {
   let rig: SweepRig;

@@ -78,6 +78,16 @@ const until = (batchId: string, state: string) =>
     },
     { timeoutMs: 30_000 },
   );
+/** Without delivering what is sent meanwhile. */
+const pausedAgain = (batchId: string) =>
+  eventually(
+    'another pause',
+    async () => {
+      const now = await report(batchId);
+      return now.state === 'paused' ? now : undefined;
+    },
+    { timeoutMs: 30_000 },
+  );
 const destinationSays = (reason?: 'hold' | 'throttled' | 'failing') => {
   rig.owner.destinations = async () => ({
     items: [{ destination: 'crm', mode: reason === undefined ? 'flowing' : 'blocked', reason, cool_downs: 0, as_of: '' }],
@@ -584,14 +594,7 @@ describe('a running batch', () => {
     rig.replays.noLookup = false;
     for (const { records } of rig.replays.deliveries.values()) records.length = 0;
     await desk.command('resume', { batchId, person: approver });
-    const again = await eventually(
-      'another pause',
-      async () => {
-        const now = await report(batchId);
-        return now.state === 'paused' ? now : undefined;
-      },
-      { timeoutMs: 30_000 },
-    );
+    const again = await pausedAgain(batchId);
     expect(again).toMatchObject({ why: { code: 'canary_unverified' }, counts: { sent: 10 } });
   });
 
@@ -611,14 +614,7 @@ describe('a running batch', () => {
     rig.replays.noLookup = false;
     for (const { records } of rig.replays.deliveries.values()) records.length = 0;
     await desk.command('resume', { batchId, person: approver });
-    const again = await eventually(
-      'another pause',
-      async () => {
-        const now = await report(batchId);
-        return now.state === 'paused' ? now : undefined;
-      },
-      { timeoutMs: 30_000 },
-    );
+    const again = await pausedAgain(batchId);
     expect(again).toMatchObject({ why: { code: 'canary_unverified', detail: expect.stringMatching(/^10 of/) }, counts: { sent: 10 } });
   });
 

@@ -59,6 +59,11 @@ export interface DestinationControl {
   limit(): number;
   /** May this call be made? `go` counts it: exactly one `report` or `withdraw` must follow. */
   admit(call: { operationKey: string; retry: boolean }): Admission;
+  /**
+   * True where an admitted call waited so long (for its mark) that what it took from the quota is void: sent now, it would be one too many in
+   * some span. Withdraw it and ask again.
+   */
+  isStale(operationKey: string): boolean;
   /** What an admitted call came to, however it ended. */
   report(call: { operationKey: string; outcome: Outcome }): void;
   /** An admitted call was not made after all (its lease was gone, its data erased): the next may have its place. */

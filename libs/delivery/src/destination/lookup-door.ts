@@ -28,8 +28,8 @@ export function lookupDoor({ isShut, purse, onThrottled }: LookupDoorOptions): L
     admit: async () => {
       const end = performance.now() + longestWaitMs;
       while (!isShut()) {
-        if (purse?.take() ?? true) return true;
-        const waitMs = purse?.waitMs() ?? 0;
+        if (purse === undefined || purse.take() !== undefined) return true;
+        const waitMs = purse.waitMs();
         if (performance.now() + waitMs > end) return false;
         await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
       }

@@ -34,16 +34,16 @@ export class QuotaPurse {
     return this.#tokens;
   }
 
-  /** Takes one. False: there is none now. */
-  take(): boolean {
-    if (this.available() === 0) return false;
+  /** Takes one and says until when, by `performance.now()`, it may be used. Undefined: there is none now. */
+  take(): number | undefined {
+    if (this.available() === 0) return undefined;
     this.#tokens--;
-    return true;
+    return this.#voidAtMs;
   }
 
-  /** Gives one back that was not used. */
-  putBack(): void {
-    if (performance.now() < this.#voidAtMs) this.#tokens++;
+  /** Gives one back that was not used. @param voidAtMs what `take` said: one of an earlier draw would outlive its time among those of this one */
+  putBack(voidAtMs: number): void {
+    if (voidAtMs === this.#voidAtMs && performance.now() < voidAtMs) this.#tokens++;
   }
 
   /** A call that could not wait: the next draw pays for it. */

@@ -430,6 +430,35 @@ describe('the control of a destination', () => {
     expect(sentAtMs.length).toBeGreaterThan(120);
     expect(asked - sentAtMs.length).toBe(0);
   });
+
+  it('tells when what an admitted call took from the quota is void, and takes nothing back that would outlive its time', async () => {
+    const { control } = await startProcess({ policy: { quota: { requests: 50, perMs: 10_000 } } });
+    const admitted = (): string[] => {
+      const keys: string[] = [];
+      for (let key = newLead(); control.admit({ operationKey: key, retry: false }).kind === 'go'; key = newLead()) keys.push(key);
+      return keys;
+    };
+    const [first, ...others] = await (async () => {
+      control.limit();
+      await pass(10);
+      return admitted();
+    })();
+    expect(others.length).toBe(4);
+    expect(control.isStale(first!)).toBe(false);
+    await pass(520);
+    expect(control.isStale(first!)).toBe(true);
+    expect(admitted()).toHaveLength(1);
+    control.withdraw(first!);
+    expect(admitted()).toEqual([]);
+  });
+
+  it('never calls an admitted call stale where there is no quota', async () => {
+    const { control } = await startProcess();
+    const operationKey = newLead();
+    control.admit({ operationKey, retry: false });
+    await pass(60_000);
+    expect(control.isStale(operationKey)).toBe(false);
+  });
 });
 
 /** Small, seeded, good enough: a schedule can be run again. */

@@ -40,6 +40,8 @@ interface Call {
   epoch: number;
   /** The turn it is the probe of. */
   token?: string;
+  /** When what it took from the quota is void, by `performance.now()`. */
+  voidAtMs?: number;
 }
 
 const sends = (mode: Mode): boolean => mode === 'flowing' || mode === 'ramping';
@@ -114,10 +116,15 @@ export class SharedControl implements DestinationControl {
     if (mode === 'probing') return this.#admitProbe(operationKey, retry);
     const nowMs = performance.now();
     if (retry && !this.#budget.allowsRetry(nowMs)) return this.#wait('retry_budget');
-    if (this.#purse?.take() === false) return this.#wait('quota');
+    const voidAtMs = this.#purse?.take();
+    if (this.#purse !== undefined && voidAtMs === undefined) return this.#wait('quota');
     this.#budget.count(retry, nowMs);
-    this.#calls.set(operationKey, { epoch: this.#epoch });
+    this.#calls.set(operationKey, { epoch: this.#epoch, voidAtMs });
     return { kind: 'go' };
+  }
+
+  isStale(operationKey: string): boolean {
+    return performance.now() >= (this.#calls.get(operationKey)?.voidAtMs ?? Number.POSITIVE_INFINITY);
   }
 
   report({ operationKey, outcome }: { operationKey: string; outcome: Outcome }): void {
@@ -132,8 +139,8 @@ export class SharedControl implements DestinationControl {
     const call = this.#calls.get(operationKey);
     this.#calls.delete(operationKey);
     if (call === undefined) return;
-    if (call.token === undefined) this.#purse?.putBack();
-    else this.#prober.withdraw(call.token);
+    if (call.token !== undefined) this.#prober.withdraw(call.token);
+    else if (call.voidAtMs !== undefined) this.#purse?.putBack(call.voidAtMs);
     this.#settle(false);
   }
 
