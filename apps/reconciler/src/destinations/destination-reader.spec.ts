@@ -9,7 +9,7 @@ const records = (keys: readonly string[] = []): ReadAnswer => ({
   records: keys.map((key) => ({ kind: 'lead', ref: `R-${key}`, key, fields: {} })),
 });
 
-function readerOf(connector: object, more: { whenFree?: () => Promise<void>; config?: object } = {}) {
+function readerOf(connector: object, more: { whenFree?: () => Promise<void>; config?: object; tries?: number } = {}) {
   const { signal } = new AbortController();
   const whenFree = more.whenFree ?? (() => Promise.resolve());
   return new DestinationReader({
@@ -17,6 +17,7 @@ function readerOf(connector: object, more: { whenFree?: () => Promise<void>; con
     config: { ...config, ...more.config },
     signal,
     whenFree,
+    tries: more.tries,
   });
 }
 const keys = ['a', 'b', 'c'].map((key) => ({ key, eventId: key }));
@@ -90,6 +91,22 @@ describe('DestinationReader', () => {
     const reader = readerOf({ readMany: async () => ({ ok: false, class: 'auth', code: 'http_401' }) });
     await expect(reader.byKeys('lead', keys)).rejects.toThrow('http_401');
     expect(reader.calls).toBe(3);
+  }, 20_000);
+
+  it('gives up in the end on a call that fails each time as if that would pass, and counts anew with every call', async () => {
+    let fails = 1;
+    const readMany = async ({ keys: some }: { keys: string[] }) => {
+      fails -= 1;
+      return fails >= 0 ? { ok: false, class: 'transient', code: 'http_500' } : records(some);
+    };
+    const reader = readerOf({ readMany }, { tries: 2 });
+    const read = () => reader.byKeys('lead', keys.slice(0, 1));
+    expect((await read())?.byKey.size).toBe(1);
+    fails = 1;
+    expect((await read())?.byKey.size).toBe(1);
+    fails = 2;
+    await expect(read()).rejects.toThrow('http_500');
+    expect(reader.calls).toBe(6);
   }, 20_000);
 
   it('is never faster than the rate, nor than its share of a quota', async () => {

@@ -24,6 +24,11 @@ export interface ReaderOptions {
   signal: AbortSignal;
   /** Resolves when nothing live waits for the destination. */
   whenFree(): Promise<void>;
+  /**
+   * Failures of one call in a row, each of a class that passes, after which it is believed that this one does not: a page that breaks the
+   * destination would hold up its comparison for ever. Default 60.
+   */
+  tries?: number;
 }
 
 export interface ReadRecords {
@@ -44,6 +49,8 @@ export interface KeyOf {
 
 /** Failures in a row after which a class that does not pass by itself is believed. */
 const believedAfter = 3;
+/** About half an hour of waiting, in which nothing says that the destination is away. */
+const mostTries = 60;
 const firstWaitMs = 500;
 const longestWaitMs = 30_000;
 /** Classes that a later try may not meet again. */
@@ -143,7 +150,7 @@ export class DestinationReader {
 
   /** @param call undefined where the connector has no such call */
   private async ask(call: () => Promise<ReadAnswer> | undefined): Promise<{ records: FoundRecord[]; next?: string }> {
-    const { signal, whenFree } = this.options;
+    const { signal, whenFree, tries = mostTries } = this.options;
     for (let failures = 1; ; failures += 1) {
       await whenFree();
       await this.pace.turn(signal);
@@ -154,7 +161,7 @@ export class DestinationReader {
       if (answer.ok) return { ...answer, records: answer.records.map(storable) };
       if (answer.class === 'unsupported') throw new Unsupported();
       const isPassing = passing.includes(answer.class);
-      if (!isPassing && failures >= believedAfter) throw new DestinationUnreadable(answer.code ?? answer.class);
+      if (failures >= (isPassing ? tries : believedAfter)) throw new DestinationUnreadable(answer.code ?? answer.class);
       await delay(Math.max(answer.retryAfterMs ?? 0, Math.min(firstWaitMs * 2 ** failures, longestWaitMs)), undefined, { signal });
     }
   }

@@ -32,10 +32,18 @@ const reverseClasses: readonly DiscrepancyClass[] = ['orphan', 'possible_manual_
 /** Between two tries while another service does not answer. */
 const againMs = 1_000;
 const busyMs = 1_000;
+/** Of one page that another service does not give, where the tools do not say: whatever the schedule puts down next begins where this run did. */
+const longestOnePageMs = 3_600_000;
 
 /** It was stopped, or another process has it: nothing of it may be written any more. */
 class Lost extends Error {
   override readonly name = 'Lost';
+}
+
+/** Another service did not answer for one page, for as long as may be. */
+class Stuck extends Error {
+  override readonly name = 'Stuck';
+  readonly safeMessage = true;
 }
 
 export interface RunOptions {
@@ -99,7 +107,7 @@ export class Run {
     if (this.options.signal.aborted) return giveBack(db, this.holder);
     if (this.stopping.signal.aborted) return;
     this.logger.warn({ err: error }, 'A comparison failed');
-    const reason = error instanceof DestinationUnreadable ? error.message : 'an error here; the log says what';
+    const reason = error instanceof DestinationUnreadable || error instanceof Stuck ? error.message : 'an error here; the log says what';
     await end(db, this.holder, { state: 'failed', reason, calls: this.calls });
   }
 
@@ -126,20 +134,30 @@ export class Run {
     return cursor.phase === 'records' ? this.records(cursor) : this.forward(cursor);
   }
 
-  /** While another service is away the page is done again; where it may have been committed all the same, only if it was not. */
+  /**
+   * While another service is away the page is done again; where it may have been committed all the same, only if it was not. Not for ever: it
+   * may be this page alone for which a service has no answer.
+   */
   private async patiently(from: RunCursor, page: () => Promise<RunCursor>): Promise<RunCursor> {
+    const begunAtMs = performance.now();
     for (let isCertain = true; ; ) {
       try {
         const moved = isCertain ? undefined : await this.movedFrom(from);
         return moved ?? (await page());
       } catch (error) {
         if (!isPassing(error)) throw error;
+        if (error instanceof InternalUnavailable) this.unlessStuck(begunAtMs);
         isCertain &&= leavesNothing(error);
         this.waitsFor = error instanceof InternalUnavailable ? 'another service does not answer' : 'the database does not answer';
         await delay(againMs, undefined, { signal: this.stopping.signal });
         this.waitsFor = undefined;
       }
     }
+  }
+
+  private unlessStuck(sinceMs: number): void {
+    const { onePageMs = longestOnePageMs } = this.options.tools;
+    if (performance.now() - sinceMs >= onePageMs) throw new Stuck('another service did not answer for the same page for too long');
   }
 
   /** Where the run stands, if that is not where this page began. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Discrepancy, listDiscrepanciesRequest, type ReconcileRun } from '#delivery';
-import type { ReconcileConfig } from '#runtime';
+import { InternalUnavailable, type ReconcileConfig } from '#runtime';
 import { testSize } from '#testkit';
 import { MortalDatabase } from '../../../../test/support/delivery-rig.js';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -378,6 +378,19 @@ describe('comparing with a CRM', () => {
       // Whoever takes this one has looked at the time first.
       for (let run = 0; run < 3; run += 1) await compare(around(world.leads[0]?.event.event_id));
       expect(await scheduled()).toHaveLength(1);
+    },
+    patienceMs,
+  );
+
+  it(
+    'does not stay for ever with a page that another service has no answer for, and is free for the next run then',
+    async () => {
+      const deliveries = () => Promise.reject(new InternalUnavailable('500'));
+      await runWith({ ...open.tools, onePageMs: 1_500, sources: { ...open.tools.sources, deliveries } });
+      const { state, reason } = await compare(around(world.leads[0]?.event.event_id));
+      expect([state, reason]).toEqual(['failed', 'another service did not answer for the same page for too long']);
+      await runWith(open.tools);
+      expect((await compare(around(world.leads[0]?.event.event_id))).state).toBe('finished');
     },
     patienceMs,
   );

@@ -27,4 +27,6 @@ export interface RunTools {
   hmacs: Pick<Hmacs, 'personKey' | 'ref'>;
   logger: Logger;
   leaseMs: number;
+  /** How long a run stays with one page that another service does not answer for; default one hour. It ends as `failed` then. */
+  onePageMs?: number;
 }
