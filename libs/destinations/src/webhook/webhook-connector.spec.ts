@@ -507,6 +507,17 @@ describe('the webhook connector', () => {
       expect(requests).toEqual([]);
     });
 
+    it.each([
+      ['l-8', { kind: 'permanent', class: 'conflict', code: 'several_records' }],
+      ['l/7', { kind: 'duplicate', ref: 'l/7' }],
+    ])('is not changed where that is refused because of %s, unless it is itself', async (id, expected) => {
+      answer = { status: 409, body: JSON.stringify({ error: 'exists', id }) };
+      const rules = [{ status: 409, code: 'exists', outcome: 'duplicate' as const }];
+      const outcome = await changing({ errors: rules }).perform(known());
+      expect(outcome).toMatchObject(expected);
+      if (id !== 'l/7') expect(outcome).not.toHaveProperty('ref');
+    });
+
     it('and is gone is not made anew by itself', async () => {
       gone = 404;
       expect(await changing().perform(known())).toMatchObject({ kind: 'permanent', code: 'http_404' });

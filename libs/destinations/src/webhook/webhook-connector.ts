@@ -149,14 +149,14 @@ export class WebhookConnector implements Connector {
 
   /** A contact is settled once all that its lead carries is written, and its id is known where something hangs on that. */
   async #settled(call: OperationCall, outcome: Outcome, write: Written): Promise<Outcome> {
-    if (call.kind !== contactKind) return outcome;
+    if (call.kind !== contactKind) return write.known ? unlessAnother(call, outcome) : outcome;
     if (outcome.kind === 'succeeded') {
       const ref = outcome.ref ?? write.ref;
       if (ref !== undefined || !needsContactRef(this.#config)) return { ...outcome, ref };
       const found = await this.#foundRef(call, write.endsAt);
       return found === undefined ? { ...outcome, kind: 'uncertain', code: noReference, answered: true } : { ...outcome, ref: found };
     }
-    if (write.known) return outcome.kind === 'duplicate' && outcome.ref !== write.ref ? severalContacts(outcome) : outcome;
+    if (write.known) return unlessAnother(call, outcome);
     if (outcome.kind === 'duplicate') return this.#changeTwin(call, outcome, write);
     if (outcome.kind !== 'uncertain' || outcome.answered !== true) return outcome;
     const twin = await this.#foundRef(call, write.endsAt);
@@ -185,7 +185,7 @@ export class WebhookConnector implements Connector {
     if (isGone(result)) return { ...again, code: 'contact_gone', gone: true, status: 404 };
     const changed = { ...this.#read(call, result, full.hash), requestHash: full.hash, mappingVersion };
     if (changed.kind === 'succeeded') return { ...changed, ref: changed.ref ?? twin.ref };
-    if (changed.kind === 'duplicate') return changed.ref === twin.ref ? changed : severalContacts(changed);
+    if (changed.kind === 'duplicate') return changed.ref === twin.ref ? changed : several(call.kind, changed);
     return changed.kind === 'uncertain' && !this.#config.nativeIdempotency ? { ...changed, ...again } : changed;
   }
 
@@ -253,9 +253,15 @@ export class WebhookConnector implements Connector {
   }
 }
 
-/** A change that was refused because of yet another record: it was not made, and which of them is the person's, somebody has to say. */
-function severalContacts({ ref: _other, ...answer }: Duplicate): Outcome {
-  return { ...answer, kind: 'permanent', class: 'conflict', code: 'several_contacts' };
+/** A change that was refused because of yet another record: it was not made, and which of them is the right one, somebody has to say. */
+function several(kind: string, { ref: _other, ...answer }: Duplicate): Outcome {
+  return { ...answer, kind: 'permanent', class: 'conflict', code: kind === contactKind ? 'several_contacts' : 'several_records' };
+}
+
+/** What the change of a known record came to: a duplicate of itself is none. */
+function unlessAnother({ kind, contact, refs }: OperationCall, outcome: Outcome): Outcome {
+  const own = kind === contactKind ? contact?.ref : refs[kind];
+  return outcome.kind === 'duplicate' && outcome.ref !== own ? several(kind, outcome) : outcome;
 }
 
 function isGone(result: HttpResult): boolean {
