@@ -58,7 +58,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
 const defaults = { maxUnsettled: 2_000, maxUncommitted: 50_000, maxHeld: 10_000, commitEveryMs: 200, graceMs: 10_000 };
 /** A fetch loop that stands still for so long (a rebalance takes at most 60 s) is given up and built again. */
 const hungMs = 120_000;
-const watchEveryMs = 10_000;
+/** Longer than an answer of the lag probe is kept, and short enough that readiness is red within 15 s of the first record that waits. */
+const watchEveryMs = 2_500;
 const tierOf = (topic: string): string => topic.slice(topic.lastIndexOf('.') + 1);
 
 class KafkaGroupConsumer implements GroupConsumer {
@@ -101,6 +102,7 @@ class KafkaGroupConsumer implements GroupConsumer {
   async start(): Promise<void> {
     this.watch = setInterval(() => {
       if (this.member !== undefined && this.progress.sinceFetchMs > hungMs) this.fail(new Error('The fetch loop stands still'));
+      void this.look().catch(() => undefined);
     }, watchEveryMs).unref();
     await this.supervisor.start();
   }
@@ -190,11 +192,14 @@ class KafkaGroupConsumer implements GroupConsumer {
 
   private async take(batch: FetchedBatch): Promise<void> {
     metrics.messagesConsumed.inc({ group: this.group, topic: batch.topic }, batch.records.length);
-    await this.generation?.take(batch);
+    const { generation } = this;
+    const room = generation?.take(batch);
+    this.progress.waits(generation?.movable ?? 0);
+    await room;
   }
 
   private moved(): void {
-    this.progress.moved();
+    this.progress.moved(this.generation?.movable);
     metrics.consumerUnsettled.set({ group: this.group }, this.generation?.unsettled ?? 0);
     this.committer.schedule();
   }
@@ -231,6 +236,17 @@ class KafkaGroupConsumer implements GroupConsumer {
   private pausesChanged(reason: string, paused: boolean): void {
     metrics.consumerPaused.set({ group: this.group, reason }, paused ? 1 : 0);
     this.generation?.pausesChanged();
+    this.progress.waits(this.generation?.movable ?? 0);
+  }
+
+  /**
+   * Notes what waits without being told of: a tier record that came due, and records that are never fetched. Those only the broker knows of,
+   * who is asked where nothing else waits and nothing moves.
+   */
+  private async look(): Promise<void> {
+    const movable = this.generation?.movable ?? 0;
+    if (movable > 0) this.progress.waits(movable);
+    else if (!this.stopping) await this.check();
   }
 
   private async check(): Promise<ReadinessResult> {

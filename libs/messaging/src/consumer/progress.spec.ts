@@ -59,6 +59,42 @@ describe('Progress', () => {
     expect(check({ movable: 1 }).ok).toBe(true);
   });
 
+  it('is red at the first question, where nobody asked since the records came', () => {
+    const { progress, pass, check } = fixture();
+    pass(3_600_000);
+    progress.waits(1);
+    pass(5_000);
+    progress.waits(2);
+    pass(10_000);
+    expect(check({ movable: 2 }, 'a position that was not known before')).toEqual({
+      ok: false,
+      detail: '2 records wait and none moved for 15 s',
+    });
+  });
+
+  it('counts the wait of records anew once those before them moved', () => {
+    const { progress, pass, check } = fixture();
+    progress.waits(1);
+    pass(1_000);
+    progress.moved();
+    pass(3_600_000);
+    progress.waits(1);
+    pass(9_000);
+    expect(check({ movable: 1 }).ok).toBe(true);
+    pass(4_000);
+    expect(check({ movable: 1 }).ok).toBe(false);
+  });
+
+  it('does not take the fetch that goes on beside a stuck handler for progress', () => {
+    const { progress, pass, check } = fixture();
+    progress.waits(1);
+    for (let round = 1; round <= 13; round += 1) {
+      pass(1_000);
+      check({ movable: round }, `position ${round}`);
+    }
+    expect(check({ movable: 14 }, 'position 14').ok).toBe(false);
+  });
+
   it('turns red when the fetch loop stands still, with or without known lag', () => {
     const { pass, check } = fixture();
     pass(11_000, false);

@@ -30,9 +30,19 @@ export class Progress {
     this.fetchedAtMs = this.now();
   }
 
-  /** Something was settled, given back, or the assignment is new. */
-  moved(): void {
+  /** Something was settled, given back, or the assignment is new; `left` records should still move. */
+  moved(left = 0): void {
     this.movedAtMs = this.now();
+    this.waitingSinceMs = undefined;
+    this.waits(left);
+  }
+
+  /**
+   * So many records should move now. To be told of when they are there: known only from the first question on, a consumer that was idle and
+   * then froze would answer green for another 12 s, however long it has stood.
+   */
+  waits(movable: number): void {
+    if (movable > 0) this.waitingSinceMs ??= this.now();
   }
 
   /** Milliseconds since the fetch loop last went round. */
@@ -46,7 +56,8 @@ export class Progress {
 
   /** `positions` is any text that changes when a fetch position does. */
   check({ state, movable, lag }: Situation, positions: string): ReadinessResult {
-    if (positions !== this.positions) this.moved();
+    // Beside a stuck handler the fetch goes on until its window is full: where records are there, only settled ones are progress.
+    if (positions !== this.positions && movable === 0) this.moved();
     this.positions = positions;
     const waiting = movable > 0 || (lag ?? 0) > 0;
     if (!waiting) this.waitingSinceMs = undefined;
