@@ -21,6 +21,8 @@ export interface RigEvent {
   person?: string;
   /** In place of the target's. */
   kinds?: string[];
+  /** The target does not take it. */
+  refused?: boolean;
 }
 
 export interface Request {
@@ -82,6 +84,8 @@ export interface RigTargetOptions {
   backoff?: Backoff;
   /** Whether its records can be looked up; default false. */
   lookup?: boolean;
+  /** Calls of it may be repeated though it knows no keys; default false. */
+  repeatable?: boolean;
 }
 
 export class RigTarget implements Target<RigEvent> {
@@ -103,6 +107,10 @@ export class RigTarget implements Target<RigEvent> {
     return this.options.crm.native;
   }
 
+  repeatable(): boolean {
+    return this.options.repeatable ?? false;
+  }
+
   plan(event: RigEvent): PlannedDelivery | undefined {
     if (event.ref === 'not-ours') return undefined;
     const { kinds = ['lead'], needsVault = false, attempts = 4 } = this.options;
@@ -115,6 +123,7 @@ export class RigTarget implements Target<RigEvent> {
       operations: (event.kinds ?? kinds).map((kind) => ({ kind, operationKey: operationKey(event.id, this.name, kind) })),
       needsVault,
       needsConsent: needsVault,
+      refused: event.refused ? { class: 'invalid', code: 'no_consent' } : undefined,
       test: false,
       attempts,
       contact: event.person === undefined ? undefined : { kind: 'contact', personKey: event.person },

@@ -396,6 +396,22 @@ describe('two leads of one person', () => {
     expect(new Set(crm.leads.map(({ fields }) => fields.contact_id)).size).toBe(2);
   });
 
+  it.each([false, true])(
+    'make a new contact as well where a change without an answer stands before that (native idempotency: %s)',
+    async (native) => {
+      start({ native });
+      const [first, second] = [lead(0), lead(50)];
+      await arrive(first);
+      await delivered(first);
+      crm.contacts.length = 0;
+      crm.next.push('dropped');
+      await arrive(second);
+      await delivered(second);
+      expect(crm.contacts.map(({ fields }) => fields.name)).toEqual(['Ada Example 50']);
+      expect(crm.leads.at(-1)?.fields.contact_id).toBe(crm.contacts[0]?.id);
+    },
+  );
+
   it('end as protected_field where one would write a field that only people may write', async () => {
     start();
     const careless = lead(0, { custom: { account_owner: 'mallory' } });

@@ -10,6 +10,7 @@ import {
   DeliveryEngine,
   type DestinationControl,
   knownStates,
+  Lateness,
   openReplays,
   type ReplayGate,
   type StoredDelivery,
@@ -68,6 +69,7 @@ interface Parts {
   contacts: Contacts;
   replays?: ReplayGate;
   strategy: MessagingStrategy;
+  lateness: Lateness;
 }
 
 /** One destination of this process. */
@@ -98,7 +100,9 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const strategy = messagingStrategy(context, { kafka, storage, served: configs });
   const relayWake = (): void => relay.wake();
   const contacts = createContacts({ db, logger, wakeTopic, relayWake });
-  const engines = createEngines(context, served, { storage, relay, vault: vaultClient(vault), contacts, replays: replays.gate, strategy });
+  const lateness = new Lateness();
+  const parts = { storage, relay, vault: vaultClient(vault), contacts, replays: replays.gate, strategy, lateness };
+  const engines = createEngines(context, served, parts);
   const app = await NestFactory.createMicroservice(crmWriterModule(engines), { strategy, logger: false, abortOnError: false });
   const door = kafkaDoor(context, { kafka, served: configs, begin: () => app.listen() });
   const server = await startInternalServer({
@@ -115,7 +119,7 @@ export async function startCrmWriter(context: Context): Promise<Stoppable[]> {
   const decode = (event: Buffer) => storage.codec.decode(LeadAcceptedEvent, event);
   const unclaimed = new UnclaimedLeads({ ...storage, kafka, destinations: Object.keys(site.destinations), logger });
   serveDeliveries(server, { db, ...byName, onChange, relayWake, decode, unclaimed: unclaimed.read, telemetry: context.telemetry, logger });
-  const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange, callTimes });
+  const upkeep = keepRowsMoving(context, { storage, served, ...byName, relayWake, onChange, callTimes, lateness });
   await Promise.all(served.map(({ control }) => control.start()));
   await relay.start();
   upkeep.start();
@@ -213,7 +217,7 @@ function subscription(destination: string): Subscription {
 }
 
 function createEngines({ env, logger, telemetry }: Context, served: readonly Served[], parts: Parts): Engines {
-  const { storage, relay, strategy, vault, contacts, replays } = parts;
+  const { storage, relay, strategy, vault, contacts, replays, lateness } = parts;
   const engineOf = ({ config, target, control }: Served): [string, DeliveryEngine<LeadAccepted>] => {
     const group = groups.crmWriter(config.name);
     const engine = new DeliveryEngine<LeadAccepted>({
@@ -228,6 +232,7 @@ function createEngines({ env, logger, telemetry }: Context, served: readonly Ser
       dlqTopic: dlqTopic(topics.leadAccepted, group),
       wakeTopic: (tier) => retryTopic(topics.leadAccepted, group, tier),
       relayWake: () => relay.wake(),
+      lateness,
       telemetry,
       logger,
       leaseMs: env.LEASE_MS,
@@ -261,6 +266,7 @@ interface Rows {
   relayWake: () => void;
   onChange: (after: StoredDelivery) => void;
   callTimes: CallTimes;
+  lateness: Lateness;
 }
 
 function keepRowsMoving({ env, site, logger, telemetry }: Context, { storage, served, ...rows }: Rows): Upkeep {

@@ -5,6 +5,7 @@ import {
   type DestinationControl,
   type KnownStates,
   knownStates,
+  type Lateness,
   type ReplayGate,
 } from '#delivery';
 import type { MessagingStrategy, Relay } from '#messaging';
@@ -26,6 +27,7 @@ export interface DeskParts {
   strategy: MessagingStrategy;
   replays?: ReplayGate;
   tempo: Tempo;
+  lateness?: Lateness;
 }
 
 export interface OpenDesks {
@@ -97,7 +99,7 @@ function openControl(
 
 function openEngine(
   { env, site, logger, telemetry }: ServiceContext<typeof notifierEnv>,
-  { storage, relay, channels, replays, tempo }: DeskParts,
+  { storage, relay, channels, replays, tempo, lateness }: DeskParts,
   { channel, desk, control, outdated }: { channel: string; desk: ChannelDesk; control: DestinationControl; outdated: OutdatedTellings },
 ): DeliveryEngine<LeadResolved> {
   return new DeliveryEngine<LeadResolved>({
@@ -110,6 +112,7 @@ function openEngine(
     dlqTopic: notifierDlq,
     wakeTopic: notifierWakeTopic,
     relayWake: () => relay.wake(),
+    lateness,
     telemetry,
     logger,
     leaseMs: env.LEASE_MS,

@@ -1,7 +1,7 @@
 import type { INestMicroservice } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { groups, LeadResolvedEvent, replayTopic, retryTiers, topics } from '#contracts';
-import { CallTimes, createUpkeep, openReplays, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
+import { CallTimes, createUpkeep, Lateness, openReplays, serveDeliveries, statesRequest, statesRoute, type Upkeep } from '#delivery';
 import { createKafka, createRelay, KafkaDoor, type KafkaPort, kafkaSettings, MessagingStrategy, type Relay } from '#messaging';
 import {
   databaseReadiness,
@@ -46,7 +46,8 @@ export async function startNotifier(context: Context, tempo: Tempo = usualTempo)
   const strategy = messagingStrategy(context, kafka, storage);
   const callTimes = new CallTimes({ db, logger });
   const timed = timedChannels(channels, callTimes);
-  const opened = openDesks(context, { storage, relay, channels: timed, strategy, replays: replays.gate, tempo });
+  const lateness = new Lateness();
+  const opened = openDesks(context, { storage, relay, channels: timed, strategy, replays: replays.gate, tempo, lateness });
   const module = notifierModule(opened.desks, new Silence({ site, channels, logger }));
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false, abortOnError: false });
   const door = new KafkaDoor({ kafka, destinations: Object.keys(site.destinations), groups: [group], begin: () => app.listen(), logger });
@@ -57,7 +58,7 @@ export async function startNotifier(context: Context, tempo: Tempo = usualTempo)
     readiness: [databaseReadiness(db), relay.readiness, opened.known.readiness, door.readiness, ...strategy.readiness],
     logger,
   });
-  const upkeep = keepUp(context, { storage, relay, channels, server, callTimes });
+  const upkeep = keepUp(context, { storage, relay, channels, server, callTimes, lateness });
   await relay.start();
   await opened.startControls();
   upkeep.start();
@@ -106,10 +107,13 @@ interface UpkeepParts {
   channels: ReadonlyMap<string, OpenChannel>;
   server: InternalServer;
   callTimes: CallTimes;
+  lateness: Lateness;
 }
 
 /** Serves the deliveries to other services, and keeps those moving that no record moves. */
-function keepUp({ env, logger, telemetry }: Context, { storage: { db, codec }, relay, channels, server, callTimes }: UpkeepParts): Upkeep {
+function keepUp({ env, logger, telemetry }: Context, parts: UpkeepParts): Upkeep {
+  const { storage, relay, channels, server, callTimes, lateness } = parts;
+  const { db, codec } = storage;
   const topics = { wakeTopic: notifierWakeTopic, dlqTopic: notifierDlq };
   const target = (name: string) => sweptNotification(name, { ...topics, channels, leaseMs: env.LEASE_MS });
   const relayWake = (): void => relay.wake();
@@ -128,6 +132,7 @@ function keepUp({ env, logger, telemetry }: Context, { storage: { db, codec }, r
       if (state === 'uncertain' && !test) countNotification(destination, 'uncertain');
     },
     callTimes,
+    lateness,
     purges: [(limit) => purgeOwnerless(db, limit)],
     relayWake,
     telemetry,

@@ -45,7 +45,8 @@ export class ContactTurns<E> {
     const answered = call === undefined || (call.verdict.state !== 'succeeded' && !call.verdict.doubtful);
     const write = { ...settledFields(work), operationKey: operation.operationKey };
     const gone = call?.outcome.kind === 'transient' && call.outcome.gone === true;
-    const notSentUnder = answered && operation.sentAtMs === undefined ? contactHold : undefined;
+    // A call before this one may have got through: to a record that is there no more.
+    const notSentUnder = gone || (answered && operation.sentAtMs === undefined) ? contactHold : undefined;
     this.#options.contacts?.settle(write, { notSentUnder, gone });
   }
 

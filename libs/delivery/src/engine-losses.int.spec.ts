@@ -84,6 +84,22 @@ describe('a lead that kills its process', () => {
     expect((await world.attempts(poison)).map(({ outcome }) => outcome)).toEqual(Array<string>(attempts + 1).fill('lease_expired'));
   }, 60_000);
 
+  it('is in doubt from its second death on where its call may be repeated without a key, and comes back no more', async () => {
+    world.crm.native = false;
+    const [poison, good] = newEvents(2) as [RigEvent, RigEvent];
+    poisonedBy(poison);
+    const lives: Record<string, number>[] = [];
+    let records = [poison, good].map((event) => received(event));
+    while ((await world.stateOf(poison)) !== 'uncertain') {
+      expect(lives.length).toBeLessThan(4);
+      records = inOrder(await lifeOf(world.start({ leaseMs, concurrency: 1, attempts, repeatable: true }), records), poison);
+      lives.push(await world.states());
+    }
+    expect(lives).toEqual([{ pending: 2 }, { uncertain: 1, pending: 1 }]);
+    expect(await world.operationsOf(poison)).toMatchObject([{ state: 'uncertain', attempts: 1, code: 'lease_expired' }]);
+    expect(world.crm.requests).toHaveLength(2);
+  }, 60_000);
+
   it('never ends what a process only ever claimed: it dies before its call, lost or not', async () => {
     const [event] = newEvents(1) as [RigEvent];
     let records = [received(event)];

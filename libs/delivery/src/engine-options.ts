@@ -2,6 +2,7 @@ import type { RetryTier } from '#contracts';
 import type { Database, Logger, Telemetry } from '#runtime';
 import type { Contacts } from './contacts/contacts.js';
 import type { DestinationControl } from './destination/control.js';
+import type { Lateness } from './lateness.js';
 import type { ReplayGate } from './permits/replay-gate.js';
 import type { Target } from './target.js';
 import type { Vault } from './vault.js';
@@ -33,6 +34,8 @@ export interface DeliveryEngineOptions<E> {
   wakeTopic: (tier: RetryTier) => string;
   /** Tells the relay that outbox rows were written. */
   relayWake: () => void;
+  /** Is told how late each wake-up was claimed: the sweeper of this process waits for as long. */
+  lateness?: Pick<Lateness, 'note'>;
   telemetry: Telemetry;
   logger: Logger;
   /** How long a claim holds, in milliseconds; default 30,000, renewed each third. Must be longer than the target's timeout. */

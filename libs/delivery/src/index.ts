@@ -82,6 +82,7 @@ export {
   historyRequest,
   historyRoute,
 } from './history-route.js';
+export { Lateness } from './lateness.js';
 export { changedByPerson, type LookupResult, noReference, type Outcome, type OutcomeKind } from './outcome.js';
 export type { BatchStatesAnswer, OpenBatchState } from './permits/batch-states.js';
 export type { Permit, Repair } from './permits/permit.js';

@@ -53,6 +53,7 @@ async function sent(own: Partial<OperationWork>, { since, contact }: { since?: S
 
 interface Steps {
   native?: boolean;
+  repeatable?: boolean;
   own?: Partial<OperationWork>;
   admits?: ('wait' | 'go')[];
   marks?: boolean | Error;
@@ -66,7 +67,17 @@ interface Steps {
 
 /** The steps of one delivery of one operation, in their order. */
 async function stepsOf(given: Steps) {
-  const { native = false, own, admits = ['go'], marks = true, stale = [], meanwhile, blocked = () => false, outcome } = given;
+  const {
+    native = false,
+    repeatable = false,
+    own,
+    admits = ['go'],
+    marks = true,
+    stale = [],
+    meanwhile,
+    blocked = () => false,
+    outcome,
+  } = given;
   const steps: string[] = [];
   const work = {
     operations: [{ kind: 'lead', operationKey: 'e:crm:lead', state: 'in_flight', attempts: 0, attemptsBefore: 0, ...own }],
@@ -81,6 +92,7 @@ async function stepsOf(given: Steps) {
       name: 'crm',
       timeoutMs: 1_000,
       nativeIdempotency: native,
+      repeatable: () => repeatable,
       backoff: { baseMs: 1, capMs: 1 },
       perform: async () => {
         steps.push('call');
@@ -120,6 +132,8 @@ describe('a call that cannot be repeated', () => {
   it('is marked as late where its last claim was lost, and not at all elsewhere, where a repeat is safe', async () => {
     expect((await stepsOf({ native: true, own: { failedWith: 'lease_expired' } })).steps).toEqual(['admit', 'mark', 'call', 'report']);
     expect((await stepsOf({ native: true })).steps).toEqual(['admit', 'call', 'report']);
+    expect((await stepsOf({ repeatable: true, own: { failedWith: 'lease_expired' } })).steps).toEqual(['admit', 'mark', 'call', 'report']);
+    expect((await stepsOf({ repeatable: true })).steps).toEqual(['admit', 'call', 'report']);
   });
 
   it.each<[string, Steps, object]>([

@@ -112,8 +112,8 @@ export class Sender<E> {
    * to be admitted anew, and marked anew, since its time counts from the mark.
    */
   async #marked(work: Work<E>, operation: OperationWork, ready: Ready): Promise<Ready | Stop | 'stale'> {
-    const { target, destination } = this.#options;
-    if (ready.repeatable && !(target.nativeIdempotency && wasLost(operation))) return ready;
+    const { destination } = this.#options;
+    if (ready.repeatable && !wasLost(operation)) return ready;
     let stop: Stop | 'stale' | undefined = { kind: 'lost' };
     try {
       stop = await this.#mark(work, operation, ready);

@@ -86,6 +86,28 @@ describe('the sweeper', () => {
       expect(await topicsOf(rig.db)).toEqual(['wake']);
     });
 
+    it('wakes nothing for a channel that nothing is sent to, of which each recipient is a destination', async () => {
+      const target = (name: string) => ({ ...sweptTarget(), name: name.startsWith('lead/telegram/') ? 'telegram' : name });
+      const sweeper = sweeperOf(rig.db, sweptTarget(), { target, standing: standing({ blocked: ['telegram'] }) });
+      await insert({ destination: 'lead/telegram/ada', dueInMs: -60_000 });
+      await insert({ destination: 'lead/slack/ada', dueInMs: -60_000 });
+      await sweeper.sweep();
+      expect(await outboxRows(rig.db)).toMatchObject([{ headers: { 'ld-destinations': 'lead/slack/ada' } }]);
+    });
+
+    it('waits for as long as a destination is behind, whose records are on their way', async () => {
+      await insert({ dueInMs: -18_000 });
+      await insert({ destination: 'other', dueInMs: -18_000 });
+      const behind = new Map([['rig', 9_000]]);
+      const target = (name: string) => ({ ...sweptTarget(), name });
+      const sweeper = sweeperOf(rig.db, sweptTarget(), { target, lateness: { behind: () => behind } });
+      await sweeper.sweep();
+      expect(await outboxRows(rig.db)).toMatchObject([{ headers: { 'ld-destinations': 'other' } }]);
+      behind.set('rig', 7_000);
+      await sweeper.sweep();
+      expect(await outboxRows(rig.db)).toHaveLength(2);
+    });
+
     it('lets one process sweep at a time', async () => {
       await insert({ dueInMs: -11_000 });
       await Promise.all(Array.from({ length: 4 }, () => sweep()));
@@ -196,7 +218,7 @@ describe('the sweeper', () => {
       await rig.db.sql('rig.claims', 'UPDATE delivery SET claims = 40', []);
       jest.spyOn(Math, 'random').mockReturnValue(0.5);
       await sweep(sweptTarget({ nativeIdempotency: true })).finally(() => jest.restoreAllMocks());
-      expect(await topicsOf(rig.db)).toEqual(['wake.5m']);
+      expect(await topicsOf(rig.db)).toEqual(['wake.1m']);
       const { due_ms } = await rowOf(rig.db, id);
       expect(due_ms).toBeGreaterThan(60_000);
       expect(due_ms).toBeLessThanOrEqual(150_000);

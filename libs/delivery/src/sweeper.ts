@@ -2,11 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveryState } from '#contracts';
 import { insertOutbox, type OutboxRow } from '#messaging';
 import { crashPoint, type Database, type Logger, metrics, type Tx } from '#runtime';
+import type { Lateness } from './lateness.js';
 import { settle } from './sql/settle.js';
 import { type StoredRow, storedHead, withOperations } from './sql/stored.js';
 import {
   becomeSweeper,
   countUnfinished,
+  destinationsOf,
   expiredLeases,
   markWoken,
   type OverdueRow,
@@ -37,6 +39,8 @@ export interface SweeperOptions {
   onChange?(after: StoredDelivery): void;
   relayWake: () => void;
   logger: Logger;
+  /** Of the engines of this process; absent: nothing is known to be on its way. */
+  lateness?: Pick<Lateness, 'behind'>;
   /** Default 5,000. */
   everyMs?: number;
   /** Released rows are due within this time, evenly; default 5,000, about as long as a destination's ramp. */
@@ -122,7 +126,7 @@ export class Sweeper {
     const expired = await this.#change(tx, deadlines, deadlineChange);
     const standing = await (this.#options.standing ?? readStanding)(tx);
     const holds = await this.#holds(tx, standing);
-    const late = await overdue(tx, [...orphans, ...standing.blocked]);
+    const late = await overdue(tx, [...orphans, ...(await this.#blocked(tx, standing))], this.#options.lateness?.behind());
     await this.#wake(tx, late);
     const tagged = (reason: Reason, changes: StoredChange[]) => changes.map((change) => ({ reason, change }));
     return {
@@ -184,6 +188,13 @@ export class Sweeper {
       );
       return Number.POSITIVE_INFINITY;
     }
+  }
+
+  /** What is blocked goes by the names of targets, of which each may have many destinations. */
+  async #blocked(tx: Tx, { blocked }: Standing): Promise<string[]> {
+    if (blocked.length === 0) return [];
+    const names = new Set(blocked);
+    return (await destinationsOf(tx, 'queued')).filter((destination) => names.has(this.#options.target(destination)?.name ?? destination));
   }
 
   async #holds(tx: Tx, standing: Standing): Promise<{ released: StoredChange[]; held: number; more: boolean }> {

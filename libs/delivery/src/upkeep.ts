@@ -2,6 +2,7 @@ import type { DeliveryState } from '#contracts';
 import type { OutboxRow } from '#messaging';
 import type { Database, Logger, Telemetry } from '#runtime';
 import type { CallTimes } from './call-times/index.js';
+import type { Lateness } from './lateness.js';
 import { Purge, type PurgeOptions } from './purge.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import { Sweeper } from './sweeper.js';
@@ -28,6 +29,8 @@ export interface UpkeepOptions {
   relayWake: () => void;
   telemetry: Telemetry;
   logger: Logger;
+  /** Of the engines of this process. */
+  lateness?: Lateness;
   /** Between sweeps; default 5,000. */
   sweepMs?: number;
   /** Of the verifier; default 50,000. */

@@ -48,7 +48,8 @@ export interface ExpiredLease {
 }
 
 const firstSpreadMs = 5_000;
-const longestSpreadMs = 300_000;
+/** An innocent one that was only claimed waits no longer than that for others' deaths. */
+const longestSpreadMs = 60_000;
 /** Of the time left, so that what is scattered has tries before its deadline. */
 const spreadShare = 1 / 3;
 

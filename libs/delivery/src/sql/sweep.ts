@@ -4,7 +4,7 @@ import { clock, type StoredRow, storedColumns } from './stored.js';
 
 /** Rows of one statement at most; a sweep repeats until fewer are left. */
 export const sweepBatch = 200;
-/** A row that is due this long is woken by the sweeper: whoever should have woken it did not. */
+/** A row that is due this long, beyond what its destination is behind, is woken by the sweeper: whoever should have woken it did not. */
 const overdueMs = 10_000;
 /** At most one wake-up per delivery in this time. */
 const wakeAgainMs = 60_000;
@@ -72,9 +72,9 @@ export interface OverdueRow extends StoredRow {
 
 /**
  * Rows that are due and that nobody takes, and rows whose wait is so long that no record stands for them, oldest first, without those of the
- * destinations to `skip`.
+ * destinations to `skip`. @param behind how many milliseconds late the rows of a destination are taken up at the moment: they are on their way
  */
-export function overdue(tx: Tx, skip: readonly string[]): Promise<OverdueRow[]> {
+export function overdue(tx: Tx, skip: readonly string[], behind: ReadonlyMap<string, number> = new Map()): Promise<OverdueRow[]> {
   return tx.sql<OverdueRow>(
     'sweep.overdue',
     `${clock}
@@ -82,13 +82,14 @@ export function overdue(tx: Tx, skip: readonly string[]): Promise<OverdueRow[]> 
      WHERE state IN ('in_flight', 'pending', 'waiting') AND state <> 'in_flight'
        AND coalesce(lease_until, next_attempt_at) < now + ${aheadMs} * interval '1 millisecond'
        AND (
-         coalesce(lease_until, next_attempt_at) < now - ${overdueMs} * interval '1 millisecond'
+         coalesce(lease_until, next_attempt_at) < now - interval '1 millisecond' * (${overdueMs} + coalesce(
+           (SELECT b.ms FROM unnest($2::text[], $3::float8[]) AS b(destination, ms) WHERE b.destination = d.destination), 0))
          OR (state = 'waiting' AND woken_at IS NULL AND next_attempt_at - updated_at > ${retryTierMs['5m']} * interval '1 millisecond')
        )
        AND destination <> ALL ($1::text[])
        AND (woken_at IS NULL OR woken_at < now - ${wakeAgainMs} * interval '1 millisecond')
      ORDER BY coalesce(lease_until, next_attempt_at) ${locked}`,
-    [skip],
+    [skip, [...behind.keys()], [...behind.values()]],
   );
 }
 

@@ -6,7 +6,7 @@ export interface FlowOptions {
   maxUncommitted: number;
   maxHeld: number;
   isPaused(window: PartitionWindow): boolean;
-  heldCount(): number;
+  heldOfTiers(): number;
   setFetching(topic: string, partition: number, on: boolean): void;
 }
 
@@ -58,9 +58,9 @@ export class Flow {
   /** Tells the client which partitions to fetch, and lets waiting fetches go on when nothing waits for room any more. */
   steer(): void {
     if (this.closed) return;
-    const { maxUnsettled, maxUncommitted, maxHeld, heldCount, setFetching, isPaused } = this.options;
+    const { maxUnsettled, maxUncommitted, maxHeld, heldOfTiers, setFetching, isPaused } = this.options;
     const left = this.backlog('main') + this.backlog('tier');
-    const held = heldCount();
+    const held = heldOfTiers();
     for (const window of this.windows.all) {
       const { span } = window.watermark;
       decide(window.flow, 'uncommitted', { on: span >= maxUncommitted, off: span < maxUncommitted / 2 });

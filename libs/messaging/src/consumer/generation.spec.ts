@@ -156,6 +156,23 @@ describe('Generation', () => {
     generation.end();
   });
 
+  it("goes on fetching the tiers while main topics' records wait that were given back, and stops where those of the tiers are too many", async () => {
+    const { state, fetch, generation } = fixture();
+    await fetch('main', 0, 20);
+    for (let at = 0; at < state.got.length && at < 20; at += 1) {
+      state.got[at]?.redeliverIn(60_000);
+      await tick();
+    }
+    expect(state.got).toHaveLength(20);
+    await fetch('tier', 0, 5, Date.now() + 60_000);
+    await tick();
+    expect([state.fetching.get('main/0'), state.fetching.get('tier/0')]).toEqual([true, true]);
+    await fetch('tier', 0, 1, Date.now() + 60_000);
+    await tick();
+    expect([state.fetching.get('main/0'), state.fetching.get('tier/0')]).toEqual([true, false]);
+    generation.end();
+  });
+
   it('tells how long some records took', async () => {
     const times: number[] = [];
     const { state, fetch, generation } = fixture({

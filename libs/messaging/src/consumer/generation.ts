@@ -12,7 +12,7 @@ export interface Limits {
   unsettled: number;
   /** Per partition, from the first unsettled record on: what would be read again after a crash. */
   uncommitted: number;
-  /** Waiting for their time. */
+  /** Of the tiers, waiting for their time. */
   held: number;
 }
 
@@ -64,7 +64,7 @@ export class Generation implements WindowOwner {
       maxUnsettled: limits.unsettled,
       maxUncommitted: limits.uncommitted,
       maxHeld: limits.held,
-      heldCount: () => this.outlet.heldCount,
+      heldOfTiers: () => this.outlet.heldOfTiers,
       setFetching: options.setFetching,
     });
     for (const [topic, partitions] of Object.entries(assignment)) for (const partition of partitions) this.windows.add(topic, partition);

@@ -19,6 +19,7 @@ const quantum = 500;
 /** Hands records to the application as there is room: from the backlogs, each partition in turn, and held ones at their time. */
 export class Outlet {
   private readonly held: HeldRecords<HeldRecord>;
+  private ofTiers = 0;
   private turn = 0;
   private pumping = false;
   private closed = false;
@@ -33,11 +34,13 @@ export class Outlet {
     });
   }
 
-  get heldCount(): number {
-    return this.held.size;
+  /** Of the tiers. What main topics' records were given back for is bounded by what may be uncommitted. */
+  get heldOfTiers(): number {
+    return this.ofTiers;
   }
 
   hold(dueMs: number, item: HeldRecord): void {
+    if (item.window.lane === 'tier') this.ofTiers += 1;
     this.held.add(dueMs, item);
   }
 
@@ -84,6 +87,7 @@ export class Outlet {
     const now = Date.now();
     const receipts: Receipt[] = [];
     for (const { dueMs, item } of due) {
+      if (item.window.lane === 'tier') this.ofTiers -= 1;
       item.window.handedOutAtMs = now;
       const receipt = item.window.over ? undefined : item.window.handOut(item.ticket, item.record);
       if (receipt === undefined) continue;
