@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { frameworkLogger } from '#runtime';
 import { type IntakeParts, intakeModule } from '../intake.module.js';
 import { answerClientError } from './client-error.js';
-import { type DoorTools, installDoor } from './door.js';
+import { answerWithinMs, type DoorTools, installDoor } from './door.js';
 import { RefusalFilter } from './refusal.filter.js';
 import { refusals } from './refusal.js';
 import { sendRefusal } from './send.js';
@@ -14,7 +14,9 @@ export async function createApp(parts: IntakeParts, options: DoorTools & { bodyL
   const { bodyLimitBytes, logger } = options;
   const adapter = new FastifyAdapter({
     bodyLimit: bodyLimitBytes,
-    // Headers that trickle in are cut here; a body that does is answered by the door.
+    // Headers that do not end are answered here, a body that does not by the door: neither keeps its answer for longer than the 3 s of the
+    // contract, the look for them included. What is left is cut off.
+    http: { headersTimeout: answerWithinMs, connectionsCheckingInterval: 250 },
     requestTimeout: 10_000,
     forceCloseConnections: 'idle',
     // What still arrives on an open connection while the door closes is served like any other, and the answer ends its connection:

@@ -50,6 +50,7 @@ describe('what never becomes a whole request', () => {
   it.each([
     ['no HTTP', request('GARBAGE quagga', '', ''), 400],
     ['headers too large', request('GET /v1/leads HTTP/1.1', 'Host: x', `X-Quagga: ${'x'.repeat(40_000)}`, '', ''), 431],
+    ['headers that do not end', request('GET /v1/leads HTTP/1.1', 'Host: x', 'X-Quagga: quagga'), 408],
     [
       'a body that does not come',
       request(
