@@ -18,16 +18,21 @@ export interface Arrival {
   trace: TraceContext;
   /** Default: as long after its submission as its policy says. */
   deadlineAt?: Date;
+  /**
+   * A repeat that differs in consent alone, which it takes back, withdraws the consent of the lead. For a door at which a source has no other way
+   * to say so; default: it is a conflict, like any other content under a used id.
+   */
+  repeatWithdraws?: boolean;
 }
 
 /**
- * What became of an arrival. `replayed`: the same key and content were accepted before, and this is the answer given then. `conflict`: the key
- * was used for other content. A
- * repeat that differs in consent alone, which it takes back, is `replayed` too: the lead stays, its consent is withdrawn.
+ * What became of an arrival. `replayed`: the same key and content were accepted before, and this is the answer given then; also where a repeat
+ * withdrew consent, for the lead stays. `conflict`: the key was used for other content; `consentAlone`: which takes consent back and is else
+ * the same.
  */
 export type Acceptance =
   | { kind: 'accepted' | 'replayed'; eventId: string; leadRef: string }
-  | { kind: 'conflict'; eventId: string }
+  | { kind: 'conflict'; eventId: string; consentAlone?: true }
   | Refused;
 
 interface Refused {
@@ -67,12 +72,14 @@ export async function acceptLeads(tools: AcceptTools, arrivals: readonly Arrival
 }
 
 interface Candidate extends PreparedLead {
+  repeatWithdraws: boolean;
   /** Ends the span that created the event; only a saved event has one. */
   created(): void;
 }
 
 /** An arrival ready to be saved, or its answer where the time of submission alone refuses it. */
-function prepareCandidate(tools: AcceptTools, { submission, trace, deadlineAt }: Arrival, now: Date): Candidate | Refused {
+function prepareCandidate(tools: AcceptTools, arrival: Arrival, now: Date): Candidate | Refused {
+  const { submission, trace, deadlineAt, repeatWithdraws = false } = arrival;
   const problem = submission.submittedAt && submittedAtProblem(submission.submittedAt, now);
   if (problem) return { kind: 'invalid', errors: [problem] };
   const span = tools.telemetry.startSpan('create lead.accepted', { kind: 'producer', parent: trace });
@@ -85,7 +92,7 @@ function prepareCandidate(tools: AcceptTools, { submission, trace, deadlineAt }:
     'messaging.message.id': prepared.row.eventId,
     'lead.event_id': prepared.row.eventId,
   });
-  return { ...prepared, created: () => span.end() };
+  return { ...prepared, repeatWithdraws, created: () => span.end() };
 }
 
 async function saveNew(tools: AcceptTools, open: Candidate[], answers: Map<Candidate, Acceptance>): Promise<void> {
@@ -133,6 +140,7 @@ async function compare(tools: AcceptTools, candidate: Candidate, stored: StoredK
   const { eventId, leadRef } = stored;
   if (await sameContent(tools, candidate, stored)) return { kind: 'replayed', eventId, leadRef };
   if (!withdrawsConsent(tools.hmacs, candidate, stored)) return { kind: 'conflict', eventId };
+  if (!candidate.repeatWithdraws) return { kind: 'conflict', eventId, consentAlone: true };
   await withdrawConsent(tools.db, { eventId, at: toldAt(candidate) });
   return { kind: 'replayed', eventId, leadRef };
 }

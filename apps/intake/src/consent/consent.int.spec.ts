@@ -35,9 +35,10 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function accept(lead: Submission): Promise<Acceptance> {
+/** As the topic `leads` hands it in, unless told otherwise. */
+async function accept(lead: Submission, repeatWithdraws = true): Promise<Acceptance> {
   const { context } = tools.telemetry.startSpan('test', { kind: 'server' });
-  const [answer] = await acceptLeads(tools, [{ submission: lead, trace: context }]);
+  const [answer] = await acceptLeads(tools, [{ submission: lead, trace: context, repeatWithdraws }]);
   if (answer === undefined) throw new Error('no answer');
   return answer;
 }
@@ -121,7 +122,37 @@ describe('POST /v1/leads/{event_id}/consent', () => {
 });
 
 describe('a repeat that differs in consent alone', () => {
-  it('withdraws it: no new lead, no conflict; the first content sent again does not bring it back', async () => {
+  it('is a conflict at POST /v1/leads, which names the path to withdraw it, and withdraws nothing', async () => {
+    const id = newEventId();
+    const hand = async (consent: object) => {
+      const response = await fetch(`${doors.url}/v1/leads`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer key-one', 'content-type': 'application/json' },
+        body: JSON.stringify({ source_event_id: id, form: 'contact', contact: { name: 'Ada Example' }, consent }),
+      });
+      return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+    };
+    const { event_id: eventId, lead_ref: leadRef } = (await hand({ given: true })).json as { event_id: string; lead_ref: string };
+    const answer = await hand({ given: false });
+    expect(answer).toMatchObject({ status: 422, json: { type: 'urn:lead-delivery:problem:idempotency-conflict', event_id: eventId } });
+    expect(answer.json.errors).toEqual([
+      { field: 'source_event_id', problem: expect.any(String), fix: expect.stringContaining(`POST /v1/leads/${eventId}/consent`) },
+    ]);
+    expect(await withdrawn(leadRef)).toBe(false);
+    expect((await post(eventId, { given: false })).status).toBe(200);
+    expect(await withdrawn(leadRef)).toBe(true);
+    expect((await hand({ given: true })).status).toBe(202);
+  });
+
+  it('is a conflict of its own kind at a door that has another way to say so', async () => {
+    const lead = submission();
+    const { eventId, leadRef } = await accepted(lead);
+    expect(await accept({ ...lead, consent: { given: false } }, false)).toEqual({ kind: 'conflict', eventId, consentAlone: true });
+    expect(await accept({ ...lead, consent: { given: false }, message: 'Other' }, false)).toEqual({ kind: 'conflict', eventId });
+    expect(await withdrawn(leadRef)).toBe(false);
+  });
+
+  it('withdraws it as a record: no new lead, no conflict; the first content sent again does not bring it back', async () => {
     const lead = submission();
     const first = await accepted(lead);
     const again = { kind: 'replayed', eventId: first.eventId, leadRef: first.leadRef };

@@ -24,16 +24,17 @@ export class LeadsController {
   async submit(@Req() request: FastifyRequest<{ Body?: Buffer }>, @Res() reply: FastifyReply): Promise<void> {
     const caller = authenticated(request);
     const read = readBody(request.body ?? Buffer.alloc(0), idempotencyKey(request));
+    // Before anything is refused: what became of a test lead is nobody's business figure.
+    caller.test = read.test;
     if (!read.ok) throw read.reason === 'malformed' ? refusals.malformed(read.detail) : fieldRefusal(read);
-    const normal = normalise(read.raw, caller.source);
+    const normal = normalise(read.raw, caller.source, read.idField);
     if (!normal.ok) throw refusals.invalid(normal.errors);
-    caller.test = normal.submission.test;
 
     const answer = await this.acceptance.accept(normal.submission, caller);
     if (reply.sent) return;
     if (answer.kind === 'invalid') throw refusals.invalid(answer.errors);
     caller.eventId = answer.eventId;
-    if (answer.kind === 'conflict') throw refusals.conflict(answer.eventId, read.idField);
+    if (answer.kind === 'conflict') throw refusals.conflict(answer.eventId, read.idField, answer.consentAlone);
     caller.outcome = answer.kind;
     if (answer.kind === 'replayed') reply.header('idempotency-replayed', 'true');
     void reply

@@ -58,7 +58,7 @@ const submit = {
   operationId: 'submitLead',
   summary: 'Hand in a lead',
   description:
-    'Answered within 3 s. 202 means saved: the lead will be delivered, whatever fails later. Send the same id again after any other answer or none; the first content under an id counts. A repeat that says the same but gives no consent any more is answered as a repeat, too (202, Idempotency-Replayed: true), and withdraws the consent of the lead.',
+    'Answered within 3 s. 202 means saved: the lead will be delivered, whatever fails later. Send the same id again after any other answer or none; the first content under an id counts. A repeat that differs in consent alone is other content, too (422): to withdraw consent, use POST /v1/leads/{event_id}/consent.',
   parameters: [
     {
       name: 'Idempotency-Key',
@@ -81,10 +81,12 @@ const submit = {
       content: { 'application/json': { schema: reference('Accepted') } },
     },
     '400': problemResponse('Not JSON, not UTF-8, with a field more than once, or without a submission id.'),
-    '408': problemResponse('The body did not arrive in time.'),
+    '408': problemResponse('The request did not arrive in time.'),
     '413': problemResponse('The body is larger than the configured limit.', retryAfter),
     '415': problemResponse('The body is not declared as JSON, or has a Content-Encoding.'),
-    '422': problemResponse('Invalid fields, or (type …:idempotency-conflict) an id that was used for other content.'),
+    '422': problemResponse(
+      'Invalid fields, or (type …:idempotency-conflict) an id that was used for other content; where consent alone is taken back, the fix names the path for that.',
+    ),
     ...refusedEverywhere,
   },
 };
@@ -103,7 +105,7 @@ const withdrawConsent = {
     },
     '400': problemResponse('Not JSON, not UTF-8, or with a field more than once.'),
     '404': problemResponse("The key's source has no such lead."),
-    '408': problemResponse('The body did not arrive in time.'),
+    '408': problemResponse('The request did not arrive in time.'),
     '413': problemResponse('The body is larger than the configured limit.', retryAfter),
     '415': problemResponse('The body is not declared as JSON, or has a Content-Encoding.'),
     '422': problemResponse('Invalid fields; consent cannot be given here.'),

@@ -35,16 +35,18 @@ export const refusals = {
   repeated: (errors: FieldProblem[]) => new Refusal(problem(400, 'repeated-field', 'The body has a field more than once', { errors })),
   missingId: (errors: FieldProblem[]) => new Refusal(problem(400, 'missing-id', 'The submission has no id', { errors })),
   invalid: (errors: FieldProblem[]) => new Refusal(problem(422, 'invalid', 'The lead has invalid fields', { errors })),
-  /** `field`: where the client sent the id. */
-  conflict: (eventId: string, field: IdField) =>
+  /** `field`: where the client sent the id. Of consent alone that is taken back the answer says how, or the source would mint a new lead for it. */
+  conflict: (eventId: string, field: IdField, consentAlone = false) =>
     new Refusal(
       problem(422, 'idempotency-conflict', 'This id was already used for other content', {
         event_id: eventId,
         errors: [
           {
             field,
-            problem: 'was already used for other content',
-            fix: 'Send the content of the first request, or a new id; name the lead it changes in supersedes.',
+            problem: consentAlone ? 'was already used for this content with consent' : 'was already used for other content',
+            fix: consentAlone
+              ? `To withdraw consent, send {"given": false} to POST /v1/leads/${eventId}/consent.`
+              : 'Send the content of the first request, or a new id; name the lead it changes in supersedes.',
           },
         ],
       }),
@@ -67,7 +69,7 @@ export const refusals = {
   methodNotAllowed: (allow: string) =>
     new Refusal(problem(405, 'method-not-allowed', 'This resource has no such method', { detail: `It has ${allow}.` }), { allow }),
   slowRequest: () =>
-    new Refusal(problem(408, 'slow-request', 'The body did not arrive in time', { detail: 'Send the whole request within 2 s.' }), {
+    new Refusal(problem(408, 'slow-request', 'The request did not arrive in time', { detail: 'Send the whole request within 2 s.' }), {
       connection: 'close',
     }),
   unavailable: () =>

@@ -105,6 +105,16 @@ describe('the topic leads', () => {
     expect(await response.json()).toMatchObject({ event_id: journey.json.event_id });
   });
 
+  it('withdraws the consent of a lead that comes again without it, which is no conflict', async () => {
+    const lead = submitted();
+    await send(encoded(lead), encoded({ ...lead, consent: { given: false, at: null } }));
+    await allCommitted();
+    const journey = await journeyOf(lead.source_event_id);
+    expect(journey.json).toMatchObject({ status: 'accepted', refusals: [] });
+    const vault = await owner.query('select consent_withdrawn_at from intake.vault where lead_ref = $1', [journey.json.lead_ref]);
+    expect(vault.rows).toEqual([{ consent_withdrawn_at: expect.any(Date) }]);
+  });
+
   it('counts what it refuses, but no test lead', async () => {
     const counted = async () => {
       const { values } = await metrics.intakeRejected.get();

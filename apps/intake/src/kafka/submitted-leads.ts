@@ -54,7 +54,7 @@ export class SubmittedLeads {
     const readable = works.filter((work): work is Work & { read: ReadableRecord } => 'submission' in work.read);
     const accepted = await acceptLeads(
       this.tools,
-      readable.map(({ read, span }) => ({ submission: read.submission, trace: span.context })),
+      readable.map(({ read, span }) => ({ submission: read.submission, trace: span.context, repeatWithdraws: true })),
     );
     const answers = new Map<Work, Acceptance>(readable.map((work, index) => [work, accepted[index] as Acceptance]));
     await this.reject(works, answers);

@@ -79,7 +79,7 @@ async function decide(tx: Sql, tools: DecideTools, { item, read, row, trace }: A
   // The clock too: another connection might not come before this one is given back.
   const clock = new DatabaseClock(tx);
   const inTx = { ...tools, db: tx, clock, relayWake: () => {} };
-  const [answer] = await acceptLeads(inTx, [{ submission, trace, deadlineAt: item.deadlineAt }]);
+  const [answer] = await acceptLeads(inTx, [{ submission, trace, deadlineAt: item.deadlineAt, repeatWithdraws: true }]);
   const refused = refusalOf(read, answer);
   const keys = personOf(tools.hmacs, read);
   if (answer?.kind === 'accepted' && (await isTooOld(inTx, submission)))

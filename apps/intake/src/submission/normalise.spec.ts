@@ -151,6 +151,15 @@ describe('the e-mail rule', () => {
   });
 });
 
+describe('the id', () => {
+  it.each(['source_event_id', 'Idempotency-Key'] as const)('is refused where it was sent: %s', (idField) => {
+    for (const sourceEventId of ['x'.repeat(256), '  ', 'a\u0000b']) {
+      const result = normalise(raw({ sourceEventId }), source, idField);
+      expect('errors' in result && result.errors.map(({ field }) => field)).toEqual([idField]);
+    }
+  });
+});
+
 describe('the phone rule', () => {
   it.each([
     ['+49 30 901820', 'US', '+4930901820'],

@@ -2,6 +2,7 @@ import validator from 'validator';
 import type { FieldProblem, SourceConfig } from '#runtime';
 import { type Normalised, normaliseEmail, normalisePhone } from './contact.js';
 import type { CustomValue, RawSubmission } from './raw-submission.js';
+import type { IdField } from './read-body.js';
 import { slug } from './slug.js';
 import { fieldPath, maxChars, maxCustomFields, textProblem } from './text.js';
 
@@ -26,15 +27,18 @@ export interface Submission {
 
 export type NormalisedSubmission = { ok: true; submission: Submission } | { ok: false; errors: FieldProblem[] };
 
-/** Checks and normalises one submission of a source. Every wrong field is named with its fix; no value is ever repeated. */
-export function normalise(raw: RawSubmission, source: SourceConfig): NormalisedSubmission {
+/**
+ * Checks and normalises one submission of a source. Every wrong field is named with its fix; no value is ever repeated. `idField`: where its id
+ * was sent.
+ */
+export function normalise(raw: RawSubmission, source: SourceConfig, idField: IdField = 'source_event_id'): NormalisedSubmission {
   const check = new FieldChecks();
   const form = check.slugged('form', raw.form, maxChars.form);
   const campaign = check.slugged('campaign', raw.campaign, maxChars.campaign);
   const submission: Submission = {
     organization: source.organization,
     source: source.id,
-    sourceEventId: check.id('source_event_id', raw.sourceEventId),
+    sourceEventId: check.id(idField, raw.sourceEventId),
     ...(form && { form: form.text, formSlug: form.slug }),
     ...(campaign && { campaign: campaign.text, campaignSlug: campaign.slug }),
     submittedAt: check.date('submitted_at', raw.submittedAt),

@@ -118,13 +118,35 @@ describe('readBody', () => {
   });
 
   it('calls what is not JSON or not UTF-8 malformed, without a part of it', () => {
-    expect(read('{"contact": "ada@example.test')).toEqual({ ok: false, reason: 'malformed', detail: 'The body is not valid JSON' });
+    expect(read('{"contact": "ada@example.test')).toEqual({
+      ok: false,
+      test: false,
+      reason: 'malformed',
+      detail: 'The body is not valid JSON',
+    });
     expect(read('')).toMatchObject({ reason: 'malformed' });
     expect(readBody(Buffer.from([0x22, 0xff, 0xfe, 0x22]), undefined)).toEqual({
       ok: false,
+      test: false,
       reason: 'malformed',
       detail: 'The body is not valid UTF-8',
     });
+  });
+
+  it('says of a test lead that it is one, whatever else is wrong, and guesses nothing', () => {
+    const text = JSON.stringify({ ...smallest, test: true });
+    const { source_event_id: _, ...without } = smallest;
+    const tests: [unknown, boolean][] = [
+      [text, true],
+      [smallest, false],
+      [{ ...smallest, test: true, mesage: 'x' }, true],
+      [{ ...without, test: true }, true],
+      [text.replace('"form"', '"form":"other","form"'), true],
+      [text.replace('"test":true', '"test":false,"test":true'), false],
+      [{ ...smallest, test: 'true' }, false],
+      ['[true]', false],
+    ];
+    expect(tests.map(([body]) => read(body).test)).toEqual(tests.map(([, test]) => test));
   });
 
   it('reads past a byte order mark', () => {

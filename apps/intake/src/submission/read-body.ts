@@ -7,11 +7,15 @@ import { repeatedNames } from './repeated-names.js';
 /** Where a submission id may stand. */
 export type IdField = 'source_event_id' | 'Idempotency-Key';
 
-/** What the body and the header say, as far as types go; `idField`: where the id stood, the body's where both have it. */
-export type ReadBody =
+/**
+ * What the body and the header say, as far as types go; `idField`: where the id stood, the body's where both have it; `test`: the body says that it
+ * is a test lead, whatever else is wrong with it.
+ */
+export type ReadBody = { test: boolean } & (
   | { ok: true; raw: RawSubmission; idField: IdField }
   | { ok: false; reason: 'malformed'; detail: string }
-  | { ok: false; reason: 'repeated' | 'missing_id' | 'invalid'; errors: FieldProblem[] };
+  | { ok: false; reason: 'repeated' | 'missing_id' | 'invalid'; errors: FieldProblem[] }
+);
 
 const twice = { problem: 'is sent more than once', fix: 'Send it once: which of the values counts would be a guess.' };
 
@@ -24,16 +28,22 @@ export function readBody(bytes: Buffer, idempotencyKey: string | undefined): Rea
     body = value;
     repeated = repeatedNames(text, value);
   } catch (error) {
-    return { ok: false, reason: 'malformed', detail: error instanceof SyntaxError ? error.message : 'The body cannot be read' };
+    return {
+      ok: false,
+      test: false,
+      reason: 'malformed',
+      detail: error instanceof SyntaxError ? error.message : 'The body cannot be read',
+    };
   }
-  if (repeated.length > 0) return { ok: false, reason: 'repeated', errors: repeated.map((field) => ({ field, ...twice })) };
+  const test = isObject(body) && body.test === true && !repeated.includes('test');
+  if (repeated.length > 0) return { ok: false, test, reason: 'repeated', errors: repeated.map((field) => ({ field, ...twice })) };
   textForExactNumbers(body);
   const parsed = leadBody.safeParse(body);
   const errors = parsed.success ? [] : bodyProblems(parsed.error.issues, body);
   const id = submissionId(body, idempotencyKey);
-  if ('errors' in id) return { ok: false, reason: id.missing ? 'missing_id' : 'invalid', errors: [...id.errors, ...errors] };
-  if (!parsed.success) return { ok: false, reason: 'invalid', errors };
-  return { ok: true, raw: toRaw(parsed.data, id.value, customOf(body)), idField: id.field };
+  if ('errors' in id) return { ok: false, test, reason: id.missing ? 'missing_id' : 'invalid', errors: [...id.errors, ...errors] };
+  if (!parsed.success) return { ok: false, test, reason: 'invalid', errors };
+  return { ok: true, test, raw: toRaw(parsed.data, id.value, customOf(body)), idField: id.field };
 }
 
 function toRaw(body: LeadBody, sourceEventId: string, custom: RawSubmission['custom']): RawSubmission {
