@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { projectRoot } from '#testkit';
+import { isNamed } from '../support/named-tests.js';
 
 /** Holds docs/delivery-cases.md against the tree: each case is there once, and every test that it names exists under that name. */
 const page = readFileSync(join(projectRoot(), 'docs/delivery-cases.md'), 'utf8');
@@ -17,22 +18,6 @@ const byReason = ['D5', 'D15', 'C14'];
 const answers = [...page.matchAll(/^\| ([A-Z]\d+): [^|]+ \| (.+) \|$/gm)].map(([, id = '', answer = '']) => ({ id, answer }));
 
 const filesIn = (text: string): string[] => [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, file = '']) => file);
-/** Lines of a file, with its quotes as they are read; none where there is no such file. */
-const linesOf = (file: string): string[] =>
-  existsSync(join(projectRoot(), file)) ? readFileSync(join(projectRoot(), file), 'utf8').replaceAll("\\'", "'").split('\n') : [];
-
-/** True where a line of one of the files has the name; `…` stands for any text. */
-function isNamed(name: string, files: readonly string[]): boolean {
-  const parts = name.split('…').map((part) => part.trim());
-  return files.flatMap(linesOf).some((line) => {
-    let from = 0;
-    return parts.every((part) => {
-      const at = line.indexOf(part, from);
-      from = at + part.length;
-      return at >= 0;
-    });
-  });
-}
 
 describe('the cases of the delivery', () => {
   it('are all on the page, each once and in their order', () => {
