@@ -48,6 +48,22 @@ describe('a record that is found late', () => {
     });
   });
 
+  it.each(['change', 'keep'] as const)(
+    'and may be older is no proof of a call that was refused for good after one in doubt: %s',
+    async (older) => {
+      const refused = { class: 'permanent', code: 'http_422' } as const;
+      const change = await late({ state: 'uncertain', attempts: 2, ...refused }, older);
+      expect(change).toMatchObject({
+        state: 'dead',
+        ...refused,
+        operations: [{ state: 'dead', ...refused }],
+        deadLetter: { ...refused, operationKey: 'e:crm:contact' },
+        olderContact: { ref: 'C-1' },
+      });
+      expect(change?.operations[0]?.ref).toBeUndefined();
+    },
+  );
+
   it('and was made by the call counts, however its operation has ended', async () => {
     expect(await late({ state: 'discarded' })).toMatchObject({ state: 'delivered', operations: [{ state: 'succeeded', ref: 'C-1' }] });
   });

@@ -77,20 +77,30 @@ export function verdictChange(answered: Answered, verdict: LookupVerdict, target
  * destination said that it was done.
  */
 export function lookedUpChange(answered: Answered, ref: string, target: Pick<VerifiedTarget, 'older'>): StoredChange {
-  const { code, class: refused, kind } = answered.operation;
-  const older = code === noReference || refused !== undefined ? undefined : target.older?.(kind);
+  const { code, kind } = answered.operation;
+  const older = code === noReference ? undefined : target.older?.(kind);
   return older === undefined ? foundChange(answered, ref) : olderChange(answered, ref, older);
 }
 
-/** The person is there, so that no record is made; what the lead says of them is written to it while another call is allowed. */
+/**
+ * The person is there, so that no record is made; what the lead says of them is written to it while another call is allowed. What was refused
+ * for good is not: it ends so, and later leads of the person know the record.
+ */
 function olderChange(answered: Answered, ref: string, older: OlderRecord): StoredChange {
   const { stored, operation, note } = answered;
   const olderContact = { operationKey: operation.operationKey, personKey: stored.recordKey?.toString() ?? '', ref };
+  const refused = refusalOf(operation);
+  if (refused !== undefined) return { ...endChange(answered, { state: 'dead', ...refused }), olderContact };
   if (older === 'keep' || afterEvidence(answered) !== 'waiting') return { ...foundChange(answered, ref), olderContact };
   const code = 'contact_found';
   const again: OperationChange = { operation, state: 'waiting', code, absences: 0, lookedUp: true, note };
   const state = deliveryState(stored.operations.map((one) => (one === operation ? 'waiting' : one.state)));
   return goingOn({ stored, state, code, operations: [again], olderContact });
+}
+
+/** As what a later call of an uncertain operation was refused for good: it alone gives what is uncertain a class. */
+function refusalOf({ state, class: failure, code }: StoredOperation): { class: FailureClass; code: string } | undefined {
+  return state !== 'uncertain' || failure === undefined ? undefined : { class: failure, code: code ?? 'refused' };
 }
 
 /** The operation happened. What is left of the delivery goes on at once. */
@@ -120,9 +130,8 @@ function goingOn(change: StoredChange): StoredChange {
 /** The operation did not happen: it is sent again, or ends where a later call of it was refused for good, or a limit is reached. */
 export function absentChange(answered: Answered, next: ReturnType<typeof afterAbsence>): StoredChange {
   const { stored, operation, note } = answered;
-  // What is uncertain has a class only by such a refusal.
-  if (operation.class !== undefined)
-    return endChange(answered, { state: 'dead', class: operation.class, code: operation.code ?? 'refused' });
+  const refused = refusalOf(operation);
+  if (refused !== undefined) return endChange(answered, { state: 'dead', ...refused });
   if (next === 'attempts_exhausted') return endChange(answered, { state: 'dead', class: next, code: operation.code ?? 'proved_absent' });
   if (next === 'deadline_exceeded') return endChange(answered, { state: 'expired', class: next, code: 'deadline' });
   const again: OperationChange = { operation, state: 'waiting', code: 'proved_absent', absences: 2, lookedUp: true, note };
