@@ -92,9 +92,15 @@ describe('a destination as the engine sees it', () => {
     expect(target.plan({ ...event, destinations: ['other'] }, record())).toBeUndefined();
   });
 
-  it('refuses a test lead that is not for a sandbox, and a lead without the consent that it requires', () => {
-    expect(() => target.plan({ ...event, test: true }, record())).toThrow('no sandbox');
-    expect(() => target.plan({ ...event, consent: false }, record())).toThrow('without consent');
+  it('plans a test lead that is not for a sandbox, and a lead without the consent that it requires, as refused', () => {
+    const planned = target.plan(event, record());
+    for (const [own, code] of [[{ test: true }, 'no_sandbox'] as const, [{ consent: false }, 'no_consent'] as const]) {
+      expect(target.plan({ ...event, ...own }, record())).toMatchObject({
+        eventId: event.event_id,
+        operations: planned?.operations,
+        refused: { class: 'invalid', code },
+      });
+    }
   });
 
   it('takes a policy that is not configured any more for the default', () => {

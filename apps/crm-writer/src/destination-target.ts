@@ -55,12 +55,9 @@ export class DestinationTarget implements Target<LeadAccepted> {
     if (check !== undefined) this.check = () => check.call(connector);
   }
 
-  /** @throws when routing and this destination's rules disagree: such a lead must not be sent. */
   plan(event: LeadAccepted, record: ConsumedRecord): PlannedDelivery | undefined {
     const { config, policies } = this.options;
     if (!event.destinations.includes(this.name)) return undefined;
-    if (event.test && !config.sandbox) throw new Error('a test lead was routed to a destination that is no sandbox');
-    if (config.requiresConsent && !event.consent) throw new Error('a lead without consent was routed to a destination that requires it');
     return {
       eventId: event.event_id,
       destination: this.name,
@@ -70,6 +67,7 @@ export class DestinationTarget implements Target<LeadAccepted> {
       operations: plannedOperations(config, event.event_id),
       needsVault: true,
       needsConsent: config.requiresConsent,
+      refused: refusalOf(event, config),
       test: event.test,
       attempts: attemptsOf(policies, event),
       contact:
@@ -127,6 +125,12 @@ function withoutFields(answer: ReadAnswer | undefined): RecordsRead {
   if (answer === undefined) return { ok: false, class: 'unknown', code: 'no_read' };
   if (!answer.ok) return { ok: false, class: answer.class, code: answer.code };
   return { ok: true, records: answer.records.map(({ ref, version, changedAt, changedBy }) => ({ ref, version, changedAt, changedBy })) };
+}
+
+/** Intake routes by these rules too, so that the site file has changed since the lead was accepted: it is not sent, and ends where people see it. */
+function refusalOf(event: LeadAccepted, config: DestinationConfig): PlannedDelivery['refused'] {
+  if (event.test && !config.sandbox) return { class: 'invalid', code: 'no_sandbox' };
+  return config.requiresConsent && !event.consent ? { class: 'invalid', code: 'no_consent' } : undefined;
 }
 
 /** The operations of one lead at a destination, under keys that never change. */

@@ -25,6 +25,8 @@ export interface PlannedDelivery {
   needsVault: boolean;
   /** True: nothing is sent of a lead whose consent was withdrawn. Known from the vault alone. */
   needsConsent?: boolean;
+  /** It must not be sent as things are: it ends as this without a call. What an earlier call of it may have done is looked up first. */
+  refused?: { class: FailureClass; code: string };
   /** Test leads stay out of business metrics. */
   test: boolean;
   /** Calls of one operation at most, by the lead's policy. */

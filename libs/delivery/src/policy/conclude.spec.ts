@@ -42,6 +42,7 @@ const rests = {
   busy: { kind: 'later', delayMs: 30, code: 'contact_busy' },
   erased: { kind: 'ended', state: 'erased', code: 'erased' },
   withdrawn: { kind: 'ended', state: 'discarded', code: 'consent_withdrawn' },
+  refused: { kind: 'refused', class: 'invalid', code: 'no_consent' },
   deadline: { kind: 'run_out', limit: 'deadline' },
   attempts: { kind: 'run_out', limit: 'attempts' },
 } satisfies Record<string, Rest>;
@@ -74,6 +75,9 @@ const table: [contact: Found, lead: Found, calls: Made[], rest: keyof typeof res
   ['done', 'open', [], 'erased', 'erased erased', 'lead=erased'],
   ['open', 'open', [], 'withdrawn', 'discarded consent_withdrawn', 'contact=discarded lead=discarded'],
   ['doubtful', 'open', [], 'erased', 'uncertain erased', 'contact=uncertain lead=pending'],
+  ['open', 'open', [], 'refused', 'dead invalid no_consent', 'contact=dead lead=dead'],
+  ['done', 'open', [], 'refused', 'dead invalid no_consent', 'lead=dead'],
+  ['doubtful', 'open', [], 'refused', 'uncertain no_consent', 'contact=uncertain lead=pending'],
   ['open', 'open', [], 'deadline', 'expired deadline_exceeded deadline', 'contact=expired lead=expired'],
   ['open', 'open', ['succeeded'], 'deadline', 'expired deadline_exceeded deadline', 'contact=succeeded lead=expired'],
   ['doubtful', 'open', [], 'deadline', 'uncertain deadline', 'contact=uncertain lead=pending'],
@@ -95,6 +99,7 @@ const remains: [left: Found[], rest: keyof typeof rests, delivery: string][] = [
   [[], 'attempts', 'dead attempts_exhausted attempts'],
   [[], 'erased', 'erased erased'],
   [[], 'withdrawn', 'discarded consent_withdrawn'],
+  [[], 'refused', 'dead invalid no_consent'],
   [['done'], 'later', 'waiting 1000'],
   [['done'], 'deadline', 'expired deadline_exceeded deadline'],
   [['open'], 'deadline', 'expired deadline_exceeded deadline'],
@@ -120,6 +125,7 @@ describe('what one claim of a delivery comes to', () => {
     expect(ended(rests.deadline)).toBe('uncertain');
     expect(ended(rests.attempts)).toBe('dead');
     expect(ended(rests.erased)).toBe('erased');
+    expect(ended(rests.refused)).toBe('dead');
   });
 
   it('keeps that a claim was lost until a call is answered, while the delivery says what it waits for', () => {

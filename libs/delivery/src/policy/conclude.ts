@@ -21,11 +21,12 @@ export interface Call {
 
 /**
  * What becomes of the operations that were not called: later again, or never. `code` says why not now, where it was not the turn of the
- * operation before. `ended`: it may not be sent any more. `run_out`: a limit is reached.
+ * operation before. `ended`: it may not be sent any more. `refused`: its target does not take it as things are. `run_out`: a limit is reached.
  */
 export type Rest =
   | { kind: 'later'; delayMs: number; code?: string }
   | { kind: 'ended'; state: 'erased' | 'discarded'; code: string }
+  | { kind: 'refused'; class: FailureClass; code: string }
   | { kind: 'run_out'; limit: Limit };
 
 export interface ConcludedOperation {
@@ -132,6 +133,8 @@ function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, cont
   }
   if (doubt && !inDoubt(operation, rest, context)) return pending;
   if (rest.kind === 'ended') return { operation, state: doubt ? 'uncertain' : rest.state, code: rest.code };
+  // With its class it ends as this where the doubtful call was not executed.
+  if (rest.kind === 'refused') return { operation, state: doubt ? 'uncertain' : 'dead', class: rest.class, code: rest.code };
   return ranOut(operation, rest.limit, doubt);
 }
 
@@ -139,6 +142,7 @@ function uncalled(operation: OperationWork, { stopped, rest, isNext, doubt, cont
 function goneWith(rest: Rest): Pick<ConcludedOperation, 'state' | 'class' | 'code'> {
   if (rest.kind === 'later') return { state: 'waiting', code: rest.code };
   if (rest.kind === 'ended') return { state: rest.state, code: rest.code };
+  if (rest.kind === 'refused') return { state: 'dead', class: rest.class, code: rest.code };
   return { code: rest.limit, ...runOut(rest.limit, { doubtful: false, canLookUp: false }) };
 }
 
