@@ -15,12 +15,13 @@ import {
   type Outcome,
   type ReplayGate,
   recoveryDdl,
+  testLeadsDdl,
   uncertainDdl,
   type Vault,
   windowDdl,
 } from '#delivery';
 import { outboxDdl } from '#messaging';
-import { createLogger, type Database, migrateService, openDatabase, startTelemetry } from '#runtime';
+import { createLogger, type Database, type Logger, migrateService, openDatabase, startTelemetry } from '#runtime';
 import { type RigEvent, RigTarget, type RigTargetOptions } from './rig-crm.js';
 import { type RigReceived, received } from './rig-records.js';
 
@@ -29,7 +30,7 @@ export { newEvents, RigReceipt, type RigReceived, received } from './rig-records
 
 class CreateRig1764374400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, comparedDdl, uncertainDdl, outboxDdl])
+    for (const ddl of [deliveryDdl, recoveryDdl, findDdl, callTimesDdl, windowDdl, comparedDdl, uncertainDdl, testLeadsDdl, outboxDdl])
       await runner.query(ddl);
   }
 
@@ -177,6 +178,8 @@ export interface RigProcessOptions extends RigTargetOptions {
   shared?: DestinationControl;
   contacts?: Contacts;
   replays?: ReplayGate;
+  /** Default: a silent one. */
+  logger?: Logger;
   /** Its own wake-ups come back to it, as through relay and tier. Default false: they stay in the outbox. */
   tiers?: boolean;
 }
@@ -205,7 +208,7 @@ export function startProcess(options: RigProcessOptions): RigProcess {
     wakeTopic: rigTier,
     relayWake,
     telemetry: startTelemetry({ service: 'rig', ratio: 1 }),
-    logger: createLogger('rig', 'silent'),
+    logger: options.logger ?? createLogger('rig', 'silent'),
     leaseMs: options.leaseMs ?? 30_000,
   });
   const take = (records: readonly RigReceived[]): void => {

@@ -136,6 +136,7 @@ export type {
   Target,
   Verification,
 } from './target.js';
+export { testLeadsDdl, testLeadsDdlDown } from './test-leads-ddl.js';
 export { uncertainDdl, uncertainDdlDown } from './uncertain-ddl.js';
 export {
   type UnresolvedAnswer,

@@ -94,6 +94,7 @@ describe('the ages that the sweeper tells', () => {
       ['delivery_open', 'Index Scan', 2_000],
       ['delivery_uncertain', 'Index Scan', 0],
       ['delivery_unresolved', 'Index Only Scan', 12_000],
+      ['delivery_unresolved_test', 'Index Only Scan', 0],
     ]);
   });
 });

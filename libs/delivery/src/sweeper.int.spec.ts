@@ -132,6 +132,25 @@ describe('the sweeper', () => {
         { value: 1, labels: { destination: 'rig', state: 'dead' } },
       ]);
     });
+
+    it('counts no test lead, in whatever state', async () => {
+      const states = ['pending', 'waiting', 'in_flight', 'held', 'uncertain', 'dead', 'expired'];
+      held = ['rig'];
+      for (const state of states.slice(3)) for (let index = 0; index < 2; index++) await insert({ state });
+      for (const state of states) await insert({ state, destination: 'tried', leaseInMs: state === 'in_flight' ? 30_000 : undefined });
+      for (const state of ['dead', 'held', 'uncertain']) await insert({ state });
+      await rig.asOwner(`UPDATE delivery SET test = true WHERE destination = 'tried' OR event_id IN (
+        SELECT max(event_id::text)::uuid FROM delivery WHERE destination = 'rig' AND state IN ('dead', 'held', 'uncertain') GROUP BY state)`);
+      const target = (name: string) => ({ ...sweptTarget(), name });
+      await sweeperOf(rig.db, sweptTarget(), { target, standing: standing({ held: ['rig', 'tried'] }) }).sweep();
+      const { values } = await metrics.deliveries.get();
+      const counted = (destination: string) =>
+        Object.fromEntries(
+          values.filter(({ labels }) => labels.destination === destination).map(({ labels, value }) => [labels.state, value]),
+        );
+      expect(counted('rig')).toEqual({ held: 2, uncertain: 2, dead: 2, expired: 2 });
+      expect(Object.values(counted('tried'))).toEqual(states.map(() => 0));
+    });
   });
 
   describe('of leases', () => {
@@ -220,8 +239,8 @@ describe('the sweeper', () => {
       await sweep(sweptTarget({ nativeIdempotency: true })).finally(() => jest.restoreAllMocks());
       expect(await topicsOf(rig.db)).toEqual(['wake.1m']);
       const { due_ms } = await rowOf(rig.db, id);
-      expect(due_ms).toBeGreaterThan(60_000);
-      expect(due_ms).toBeLessThanOrEqual(150_000);
+      expect(due_ms).toBeGreaterThan(15_000);
+      expect(due_ms).toBeLessThanOrEqual(30_000);
     });
 
     it('gives back a claim whose operations have lost their rows: neither accepted nor delivered, its deadline ends it', async () => {

@@ -141,7 +141,8 @@ export class Sweeper {
   #count(counts: readonly StateCount[]): void {
     forgetCounts();
     const nameOf = (destination: string): string => this.#options.target(destination)?.name ?? 'unknown';
-    for (const { destination, state, count } of counts) metrics.deliveries.inc({ destination: nameOf(destination), state }, count);
+    for (const { destination, state, count, tests } of counts)
+      metrics.deliveries.inc({ destination: nameOf(destination), state }, count - tests);
     // Of several under one name the oldest, which is set last. A source's clock may be ahead of ours.
     for (const { destination, state, oldest_s } of counts.toSorted((a, b) => (a.oldest_s ?? 0) - (b.oldest_s ?? 0))) {
       if (oldest_s !== null) metrics.deliveryOldestAge.set({ destination: nameOf(destination), state }, Math.max(oldest_s, 0));

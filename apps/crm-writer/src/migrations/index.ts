@@ -5,6 +5,7 @@ import { CallTimes1764460800005 } from './1764460800005-call-times.js';
 import { Window1764547200000 } from './1764547200000-window.js';
 import { Compared1764547200003 } from './1764547200003-compared.js';
 import { UncertainAt1764547200016 } from './1764547200016-uncertain-at.js';
+import { CountTestLeads1764547200018 } from './1764547200018-count-test-leads.js';
 
 /** The tables of crm-writer, in order. Run by `leadctl migrate` in crm-writer's own schema. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   Window1764547200000,
   Compared1764547200003,
   UncertainAt1764547200016,
+  CountTestLeads1764547200018,
 ];

@@ -7,6 +7,7 @@ import { ContactWritten1764547200004 } from './1764547200004-contact-written.js'
 import { OwnerlessLeads1764547200010 } from './1764547200010-ownerless-leads.js';
 import { UncertainAt1764547200016 } from './1764547200016-uncertain-at.js';
 import { OwnerlessAge1764547200017 } from './1764547200017-ownerless-age.js';
+import { CountTestLeads1764547200018 } from './1764547200018-count-test-leads.js';
 
 /** The tables of notifier, in order. Run by `leadctl migrate` in notifier's own schema. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   OwnerlessLeads1764547200010,
   UncertainAt1764547200016,
   OwnerlessAge1764547200017,
+  CountTestLeads1764547200018,
 ];

@@ -176,6 +176,8 @@ export interface StateCount {
   destination: string;
   state: DeliveryState;
   count: number;
+  /** Of these, of test leads: nobody's business. */
+  tests: number;
   /** Seconds since the oldest of them was submitted, by the clock of its source; null where nothing of them ages. */
   oldest_s: number | null;
 }
@@ -188,14 +190,18 @@ const ages = 'NOT test AND replay_item IS NULL';
  * of the backlog's index.
  */
 export const countUnfinishedSql = `
-SELECT destination, state, count, extract(epoch FROM clock_now() - oldest)::float8 AS oldest_s FROM (
-  SELECT destination, state, count(*)::int AS count, min(submitted_at) FILTER (WHERE state <> 'in_flight' AND ${ages}) AS oldest
+SELECT destination, state, count, tests, extract(epoch FROM clock_now() - oldest)::float8 AS oldest_s FROM (
+  SELECT destination, state, count(*)::int AS count, count(*) FILTER (WHERE test)::int AS tests,
+    min(submitted_at) FILTER (WHERE state <> 'in_flight' AND ${ages}) AS oldest
   FROM delivery WHERE state IN ('in_flight', 'pending', 'waiting') GROUP BY destination, state
   UNION ALL
-  SELECT destination, state, count(*)::int, min(submitted_at) FILTER (WHERE ${ages})
+  SELECT destination, state, count(*)::int, count(*) FILTER (WHERE test)::int, min(submitted_at) FILTER (WHERE ${ages})
   FROM delivery WHERE state = 'uncertain' GROUP BY destination, state
   UNION ALL
-  SELECT destination, state, count, CASE WHEN state = 'held' THEN (
+  SELECT destination, state, count, (
+    SELECT count(*)::int FROM delivery t
+    WHERE t.test AND t.state IN ('uncertain', 'held', 'dead', 'expired') AND t.destination = ended.destination AND t.state = ended.state
+  ), CASE WHEN state = 'held' THEN (
     SELECT submitted_at FROM delivery d
     WHERE d.state IN ('pending', 'waiting', 'held') AND d.state = 'held' AND d.destination = ended.destination AND ${ages}
     ORDER BY submitted_at LIMIT 1) END

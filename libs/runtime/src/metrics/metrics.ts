@@ -99,7 +99,7 @@ export const metrics = {
     'status_class',
   ]),
   deliveriesInFlight: gauge('leads_deliveries_in_flight', 'Calls under way.', ['destination']),
-  deliveries: gauge('leads_deliveries', 'Unfinished deliveries by state.', ['destination', 'state']),
+  deliveries: gauge('leads_deliveries', 'Unfinished deliveries by state, without those of test leads.', ['destination', 'state']),
   deliveryOldestAge: gauge(
     'leads_delivery_oldest_age_seconds',
     'Age since submission of the oldest delivery that is pending, waiting, held or uncertain; without approved replays and corrections.',
