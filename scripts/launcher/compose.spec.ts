@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -32,8 +33,8 @@ let dir: string;
 let runDir: string;
 let told: string[];
 
-/** `fails` is a word of the command that this engine cannot do. */
-function installDocker(fails = ''): void {
+/** `fails` is a word of the command that this engine cannot do; `container`, a port that it serves until `down`. */
+function installDocker(fails = '', container?: number): void {
   const program = `#!${process.execPath}
 const { appendFileSync } = require('node:fs');
 const args = process.argv.slice(2);
@@ -42,6 +43,10 @@ appendFileSync(${JSON.stringify(join(dir, 'calls'))}, JSON.stringify({ args, cwd
 if (args.includes(${JSON.stringify(fails)})) {
   console.error('no space left on device');
   process.exit(17);
+}
+if (args.includes('down') && ${container !== undefined}) {
+  const socket = require('node:net').connect(${container ?? 0}, '127.0.0.1', () => socket.end('down'));
+  socket.on('error', () => undefined).resume();
 }
 `;
   writeFileSync(join(dir, 'docker'), program);
@@ -203,5 +208,34 @@ describe('the containers of an instance', () => {
     expect(wordsOf(deeds()[0] as Call)).toContain(`--project-name ${project} up`);
     await instance.stop();
     expect(deeds().slice(1).map(wordsOf)).toEqual([`compose --file ${file} --project-name ${project} down`]);
+  });
+
+  it('that a killed launcher left behind give their ports back to the next start in its directory, and to no other', async () => {
+    jest.unstable_mockModule('./check-site-apart.js', () => ({ checkSiteApart: () => Promise.resolve() }));
+    const { Instance } = await import('./launch.js');
+    const portBase = await freePortRange(16);
+    // The container: it holds Kafka's port until it is told to go.
+    const { kafka } = portsFrom(portBase);
+    const container = createServer((socket) =>
+      socket.on('data', () => {
+        container.close();
+        socket.end();
+      }),
+    );
+    await new Promise<void>((resolve) => container.listen(kafka, '127.0.0.1', resolve));
+    installDocker('up', kafka);
+    const options = { runDir, portBase, config: join(root, 'config', 'demo.yaml'), samples: false, detach: false };
+    const stranger = new Instance({ ...options, runDir: join(dir, 'other') }, root, tell);
+    await expect(stranger.start()).rejects.toThrow(`in use by another program: port ${kafka} (Kafka)`);
+    expect(deeds()).toEqual([]);
+
+    state({ composeProject: 'lead-delivery-0123abcd', portBase });
+    const next = new Instance(options, root, tell);
+    await expect(next.start()).rejects.toThrow('no space left on device');
+    const [down, up] = deeds().map(wordsOf);
+    expect(down).toBe(`compose --file ${file} --project-name lead-delivery-0123abcd down`);
+    expect(up).toContain(' up --detach');
+    for (const instance of [stranger, next]) await instance.stop();
+    container.close();
   });
 });

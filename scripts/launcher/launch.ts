@@ -8,7 +8,7 @@ import { callersEnvironment, type Surroundings } from './environment.js';
 import { infrastructure, infrastructurePorts, stopCompose } from './infrastructure.js';
 import type { StartOptions } from './options.js';
 import { type Ports, portsFrom, requireFreePorts, type Service, services } from './ports.js';
-import { claimRunDir, forgetEndpoints, releaseRunDir } from './run-dir.js';
+import { claimRunDir, forgetEndpoints, recordedState, releaseRunDir } from './run-dir.js';
 import type { Say } from './say.js';
 import { ensureSecrets } from './secrets.js';
 import { runJob, serviceProgram } from './services.js';
@@ -52,7 +52,7 @@ export class Instance {
     await claimRunDir(runDir);
     this.claimed = true;
     const ports = portsFrom(portBase);
-    await requireFreePorts({ ...servicePorts(ports), ...infrastructurePorts(ports) });
+    await this.requireFreePorts({ ...servicePorts(ports), ...infrastructurePorts(ports) });
     const secretsDir = runPaths(runDir).secrets;
     const { sourceKeyHash, ...secrets } = ensureSecrets(secretsDir, this.root);
     const around = { ports, siteFile: config, secretsDir, sourceKeyHash, auditHead: runPaths(runDir).auditHead };
@@ -64,6 +64,23 @@ export class Instance {
     this.publishEndpoints();
     this.say(`Ready after ${Math.round((performance.now() - startedAt) / 1000)} s\n`);
     for (const line of [...whereThingsAre(endpoints(), runDir), '']) this.say(line);
+  }
+
+  /**
+   * Throws when a port is taken. Containers that a killed launcher of this directory left behind hold theirs still, and are stopped for it: their
+   * data stay, and whether they are wanted again, and on which ports, is this start's to say.
+   */
+  private async requireFreePorts(ports: Record<string, number>): Promise<void> {
+    const project = recordedState(this.options.runDir)?.composeProject;
+    try {
+      await requireFreePorts(ports);
+    } catch (taken) {
+      if (project === undefined) throw taken;
+      this.say('Stopping the containers that an earlier start left behind');
+      // Without an engine they are gone, and the port is another program's.
+      await stopCompose(this.root, project, { forget: false }).catch(() => undefined);
+      await requireFreePorts(ports);
+    }
   }
 
   /** Starts what is missing of the infrastructure, and prepares each part as soon as it is there. */
