@@ -39,6 +39,15 @@ describe('the summary of a lead', () => {
     expect(who).toMatch(/^Whoever /);
   });
 
+  it.each([
+    ['no_consent', 'It did not reach crm: it needs the person’s consent, which the lead does not have.'],
+    ['no_sandbox', 'It did not reach crm: this is a test lead, and that is no sandbox.'],
+  ])('of a lead that its destination takes no more (%s) blames none of its fields', (code, says) => {
+    const summary = summarise(facts({ deliveries: [crm({ state: 'dead', class: 'invalid', code })] }));
+    expect(summary).toMatchObject({ what_happened: says, who: operations });
+    expect(summary.next).toContain('site file');
+  });
+
   it('of a failure that an older release does not know is that of a refusal', () => {
     expect(summarise(facts({ deliveries: [crm({ state: 'dead', class: 'new_class' })] })).what_happened).toBe(reasons.permanent);
   });

@@ -49,6 +49,12 @@ const reasons: Readonly<Record<string, string>> = {
 };
 const reasonOf = (failure: string | undefined): string => reasons[failure ?? ''] ?? reasons.permanent ?? '';
 
+/** What our own rules say against a lead by now: by code, since nothing is wrong with its fields. */
+const notTaken: Readonly<Record<string, string>> = {
+  no_consent: 'it needs the person’s consent, which the lead does not have',
+  no_sandbox: 'this is a test lead, and that is no sandbox',
+};
+
 function happened(delivery: SummaryDelivery): string {
   const { destination: to, state, class: failure, code, ref, blocked } = delivery;
   switch (state) {
@@ -66,7 +72,9 @@ function happened(delivery: SummaryDelivery): string {
     case 'delivered':
       return ref === undefined ? `${to} has it.` : `${to} has it as ${ref}.`;
     case 'dead':
-      return to === 'unrouted' ? `It went nowhere: ${reasonOf(failure)}.` : `It did not reach ${to}: ${reasonOf(failure)}.`;
+      return to === 'unrouted'
+        ? `It went nowhere: ${reasonOf(failure)}.`
+        : `It did not reach ${to}: ${notTaken[code ?? ''] ?? reasonOf(failure)}.`;
     case 'expired':
       return `It did not reach ${to} in time.`;
     case 'discarded':
@@ -86,7 +94,7 @@ const blockedWords = {
 } as const;
 
 function nextOf(delivery: SummaryDelivery, { replaying, owner }: SummaryFacts): Step {
-  const { destination: to, state, class: failure, nextAttemptAt } = delivery;
+  const { destination: to, state, class: failure, code, nextAttemptAt } = delivery;
   const followUp = owner === undefined ? 'Whoever the lead belongs to.' : `${owner} follows up.`;
   switch (state) {
     case 'accepted':
@@ -104,6 +112,11 @@ function nextOf(delivery: SummaryDelivery, { replaying, owner }: SummaryFacts): 
     case 'dead':
     case 'expired':
       if (replaying) return { next: 'A replay was approved and is under way.', who: nobody };
+      if (state === 'dead' && notTaken[code ?? ''] !== undefined)
+        return {
+          next: 'Nothing happens by itself. Mend the site file and approve it, if that was not meant; else discard it.',
+          who: ownerNames.operations,
+        };
       return decide(
         policyOf(state === 'expired' ? 'deadline_exceeded' : failure).nextAction,
         state === 'expired' ? 'deadline_exceeded' : failure,
