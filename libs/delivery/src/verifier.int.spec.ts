@@ -181,6 +181,41 @@ describe('the verifier', () => {
     ]);
   });
 
+  it.each(['change', 'keep'] as const)(
+    'a lookup after a refusal that finds a person who may be older than the call (%s) ends it as what it was refused for, and keeps who they are',
+    async (older) => {
+      const refused = { class: 'permanent', code: 'http_422' } as const;
+      const id = await uncertain({
+        operations: [
+          { kind: 'contact', state: 'uncertain', attempts: 2, sendingAgoMs: 0, ...refused },
+          { kind: 'lead', state: 'pending' },
+        ],
+      });
+      const written = `{"email": "2026-01-05"}`;
+      await rig.db.sql('rig.person_clear', `DELETE FROM contact_state`, []);
+      await rig.db.sql(
+        'rig.person',
+        `INSERT INTO contact_state (person_key, destination, owner_key, owner_fields, updated_at) VALUES ('person', 'rig', $1, $2, clock_now())`,
+        [operationKey(id, 'rig', 'contact'), written],
+      );
+      answer = () => ({ kind: 'found', ref: 'C-1' });
+      await at(countsAfterMs + 1_000);
+      await verify({ older: () => older });
+      expect(await rowOf(rig.db, id)).toMatchObject({
+        state: 'dead',
+        ...refused,
+        operations: [{ state: 'dead', ref: null }, { state: 'pending' }],
+      });
+      expect((await outboxRows(rig.db)).map(({ topic, headers }) => [topic, headers['ld-error-code']])).toEqual([
+        ['dlq', 'http_422'],
+        ['resolved', undefined],
+      ]);
+      // None of the lead's fields counts as written, and the next lead of the person changes this record in place of making another.
+      const persons = await rig.db.sql('rig.persons', 'SELECT contact_ref, owner_fields FROM contact_state', []);
+      expect(persons).toEqual([{ contact_ref: 'C-1', owner_fields: {} }]);
+    },
+  );
+
   it.each([
     ['sends again what is proved absent', 'absent', 'waiting', ['wake']],
     ['tells an owner of what it cannot find out', 'unknown', 'uncertain', ['dlq']],
