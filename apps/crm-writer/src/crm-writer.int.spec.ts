@@ -178,6 +178,7 @@ destinations:
     connector: webhook
     primary: true
     sandbox: true
+    requires_consent: true
     operations: [contact, lead]
     base_url: http://127.0.0.1:${portOf(crmServer)}/crm
     secret: { file: crm-secret }
@@ -292,6 +293,17 @@ policies: { default: { attempts: 4, deadline: 4h, max_age: 7d } }
           deliveries: [{ destination, state: 'delivered', operations: [{ kind: 'contact' }, { kind: 'lead' }] }],
         },
       ],
+    });
+  });
+
+  it('ends a lead without the consent that its destination has come to require, and its owner is told', async () => {
+    const event = await accept({ consent: false });
+    const { value } = await resolutionOf(event);
+    expect(value).toMatchObject({ destination, outcome: 'dead', error_class: 'invalid', error_code: 'no_consent' });
+    expect(posts.some(({ body }) => body.lead_ref === event.lead_ref)).toBe(false);
+    // Intake finds it with its owner, and does not announce it again.
+    expect(await (await askStates(event)).json()).toMatchObject({
+      items: [{ event_id: event.event_id, deliveries: [{ destination, state: 'dead' }] }],
     });
   });
 

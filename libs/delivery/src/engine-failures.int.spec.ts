@@ -334,6 +334,50 @@ describe('a delivery that fails', () => {
     expect(await world.operationsOf(event)).toMatchObject([{ destination_ref: 'C-7' }, { destination_ref: 'R-1' }]);
   });
 
+  describe('that its target does not take as things are', () => {
+    const refusedWith = { class: 'invalid', code: 'no_consent' };
+
+    it('is dead with one dead letter, announced and never called, however often its record comes', async () => {
+      const event = { ...one(), refused: true };
+      const { take } = world.start({ kinds: ['contact', 'lead'] });
+      for (let n = 0; n < 3; n++) {
+        const record = received(event);
+        take([record]);
+        await world.settled([record]);
+      }
+      expect(await rowOf(event)).toMatchObject({ state: 'dead', ...refusedWith, due_ms: null });
+      expect(await world.operationsOf(event)).toMatchObject([
+        { state: 'dead', ...refusedWith, attempts: 0 },
+        { state: 'dead', ...refusedWith, attempts: 0 },
+      ]);
+      expect((await world.outbox('dlq')).map(({ headers }) => [headers['ld-error-class'], headers['ld-error-code']])).toEqual([
+        ['invalid', 'no_consent'],
+      ]);
+      expect(await world.announced()).toEqual(['dead']);
+      expect(world.crm.requests).toHaveLength(0);
+    });
+
+    it('is looked up first where an earlier call may have been executed', async () => {
+      always({ kind: 'transient', code: 'http_503', status: 503, provablyNotExecuted: false });
+      const event = one();
+      const first = received(event);
+      const { take } = world.start({ lookup: true });
+      take([first]);
+      await world.settled([first]);
+      await until('it is due', async () => {
+        const { due_ms, now_ms } = await rowOf(event);
+        return (due_ms ?? 0) <= now_ms;
+      });
+      const again = received({ ...event, refused: true }, { topic: 'main.rig.retry.15s' });
+      take([again]);
+      await world.settled([again]);
+      expect(await rowOf(event)).toMatchObject({ state: 'uncertain', class: null });
+      expect(await world.operationsOf(event)).toMatchObject([{ state: 'uncertain', ...refusedWith, attempts: 1 }]);
+      expect(await world.outbox('dlq')).toHaveLength(0);
+      expect(world.crm.requests).toHaveLength(1);
+    });
+  });
+
   describe('behind another lead of its person', () => {
     const contacts = () => {
       const taken: ContactWrite[] = [];
