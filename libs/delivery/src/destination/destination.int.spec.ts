@@ -330,6 +330,8 @@ describe('two processes that send to one destination', () => {
     const stop = pump(both, () => (answered++ % 2 === 0 ? invalid : ok));
     await eventually('500 answers', () => answered > 500);
     await stop();
+    // Half of them would not stop anybody, failed or not: so many in a row as fill the window would.
+    for (const control of both) for (let n = 0; n < 2 * policy.breaker.window; n++) expect(await call(control, () => invalid)).toBe('go');
     expect(both.map((control) => control.mode)).toEqual(['flowing', 'flowing']);
     expect(await row()).toMatchObject({ version: 1 });
   });
