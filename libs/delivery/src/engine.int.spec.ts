@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DatabaseUnavailable } from '#runtime';
+import { createLogger, DatabaseUnavailable } from '#runtime';
 import { newEvents, type RigEvent, received, until, wakeUps } from '../../../test/support/delivery-rig.js';
 import { deliveryWorld } from '../../../test/support/delivery-world.js';
 
@@ -320,6 +320,38 @@ describe('the delivery engine on a real database', () => {
       expect(world.crm.records).toHaveLength(1);
       expect((await world.attempts(event)).filter(({ late }) => late)).toHaveLength(1);
       expect(await world.outbox('resolved')).toHaveLength(1);
+    });
+
+    it.each([
+      ['late answer comes first', [0, 1]],
+      ['late answer comes last', [1, 0]],
+    ])('that another process took: a destination that made two records of one key is named, also where the %s', async (_, order) => {
+      const [event] = newEvents(1) as [RigEvent];
+      const lines: string[] = [];
+      const logger = createLogger('rig', 'error', { write: (line) => void lines.push(line) });
+      const answers: (() => void)[] = [];
+      world.crm.behave = () =>
+        new Promise((resolve) => {
+          const ref = `R-${answers.length + 1}`;
+          answers.push(() => resolve({ kind: 'succeeded', ref }));
+        });
+      const first = world.start({ leaseMs: 300, logger });
+      first.db.intercept = (name, run) => (name === 'delivery.renew' ? Promise.reject(new DatabaseUnavailable('08006')) : run());
+      const one = received(event);
+      first.take([one]);
+      await until('the call is out', () => world.crm.requests.length === 1);
+      const woken = await world.sweptWakeUps(1);
+      world.start({ logger }).take(woken);
+      await until('the second call is out', () => world.crm.requests.length === 2);
+      const records = [[one], woken];
+      for (const index of order) {
+        answers[index]?.();
+        await world.settled(records[index] ?? []);
+      }
+      // What the claim brought that stood is kept.
+      expect(await world.operationsOf(event)).toMatchObject([{ state: 'succeeded', destination_ref: 'R-2' }]);
+      const second = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ reason }) => reason === 'duplicate');
+      expect(second).toMatchObject([{ level: 'error', event_id: event.id, destination: 'rig', operation_key: `${event.id}:rig:lead` }]);
     });
   });
 });

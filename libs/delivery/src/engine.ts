@@ -61,7 +61,8 @@ export class DeliveryEngine<E> {
       onAway: () => this.#dispatch.close('database'),
       onBack: () => this.#dispatch.open('database'),
     });
-    this.#statements = createStatements({ db, away: this.#away, leaseMs });
+    const onSecondReference = (...seen: Parameters<Reporter<E>['secondReference']>) => this.#reporter.secondReference(...seen);
+    this.#statements = createStatements({ db, away: this.#away, leaseMs, onSecondReference });
     this.#deadLetters = new DeadLetters({ ...options, write: this.#statements.announce });
     this.#keeper = new LeaseKeeper({ db, target: target.name, leaseMs, logger });
     this.#reporter = new Reporter({ ...options, target: target.name });

@@ -12,6 +12,9 @@ export interface ReporterOptions {
   logger: Logger;
 }
 
+/** The delivery and the claim that an answer belongs to. */
+type Answered = Pick<DeliveryRecord, 'eventId' | 'destination' | 'attemptId'>;
+
 /** What is seen of a delivery: its spans, its metrics and its one log line. */
 export class Reporter<E> {
   readonly #options: ReporterOptions;
@@ -102,7 +105,13 @@ export class Reporter<E> {
   late({ eventId, destination, attemptId }: DeliveryRecord, { kind, secondReference }: LateAnswer): void {
     const fields = { event_id: eventId, destination, attempt_id: attemptId };
     this.#options.logger.warn({ ...fields, decision: kind }, 'answer came after its lease');
-    for (const operation_key of secondReference) {
+    this.secondReference({ eventId, destination, attemptId }, secondReference);
+  }
+
+  /** Whichever of the two answers was written last found the other's reference. */
+  secondReference({ eventId, destination, attemptId }: Answered, operationKeys: readonly string[]): void {
+    const fields = { event_id: eventId, destination, attempt_id: attemptId };
+    for (const operation_key of operationKeys) {
       this.#options.logger.error(
         { ...fields, operation_key, reason: 'duplicate' },
         'destination gave a second reference for one operation',

@@ -36,12 +36,15 @@ export interface StatementsOptions {
   db: Database;
   away: DatabaseAway;
   leaseMs: number;
+  /** A record brought another reference than a late answer of the same operations had: the destination holds two records. */
+  onSecondReference?(record: DeliveryRecord, operationKeys: readonly string[]): void;
 }
 
 /** Until a record is looked at again whose twin is in the same batch. */
 const twinMs = 50;
 
-export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): Statements<E> {
+export function createStatements<E>(options: StatementsOptions): Statements<E> {
+  const { db, away, leaseMs } = options;
   const unstorable = () => new Error('the database refuses a value of this row');
   return {
     claim: sqlBatch<Work<E>, ClaimResult | { kind: 'refused' }>({
@@ -65,7 +68,7 @@ export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): S
       },
       refused: () => ({ kind: 'refused' }),
     }),
-    record: sqlBatch<DeliveryRecord, boolean>({ away, run: (records) => recordBatch(db, records), refused: unstorable }),
+    record: sqlBatch<DeliveryRecord, boolean>({ away, run: (records) => recordAll(options, records), refused: unstorable }),
     late: sqlBatch<Late, LateAnswer>({
       away,
       maxBatch: 1,
@@ -97,6 +100,15 @@ export function createStatements<E>({ db, away, leaseMs }: StatementsOptions): S
       refused: unstorable,
     }),
   };
+}
+
+async function recordAll({ db, onSecondReference }: StatementsOptions, records: readonly DeliveryRecord[]): Promise<boolean[]> {
+  const recorded = await recordBatch(db, records);
+  for (const [index, record] of records.entries()) {
+    const second = recorded[index]?.secondReference ?? [];
+    if (second.length > 0) onSecondReference?.(record, second);
+  }
+  return recorded.map(({ won }) => won);
 }
 
 const comesAgain: ClaimResult = { kind: 'not_due', state: 'pending', waitMs: twinMs };

@@ -2,13 +2,13 @@ import { type DeliveryState, deliveryState, type OperationState } from '#contrac
 import { insertOutbox } from '#messaging';
 import type { Database, Tx } from '#runtime';
 import { wakeRow } from '../wake-row.js';
-import type { DeliveryRecord } from './record.js';
+import { type DeliveryRecord, holdsAnotherLate } from './record.js';
 
 /** What a record that lost its compare-and-set found. */
 export interface LateAnswer {
   /** `repeated`: our own record had got through, its answer was lost. `kept`: appended to the attempts only. `applied`: the reference counts. */
   kind: 'repeated' | 'kept' | 'applied';
-  /** Operations that already had another reference: the destination holds two records. */
+  /** Operations of which another reference is known, from their row or from another late answer: the destination holds two records. */
   secondReference: string[];
 }
 
@@ -44,7 +44,9 @@ export function settleLate(db: Database, record: DeliveryRecord, wakeTopic: stri
     if (delivery.attempt_id === record.attemptId && delivery.state !== 'in_flight') return { kind: 'repeated', secondReference: [] };
     const operations = await readOperations(tx, delivery.operation_keys);
     const answers = new Map(record.operations.map((operation) => [operation.operationKey, operation]));
-    const secondReference = operations.filter((row) => differs(row, answers.get(row.operation_key)?.ref)).map((row) => row.operation_key);
+    const late = await readLate(tx, record);
+    const second = ({ operation_key: key, ...row }: OperationRow) => late.has(key) || differs(row, answers.get(key)?.ref);
+    const secondReference = operations.filter(second).map((row) => row.operation_key);
     const proved = operations.filter((row) => row.state !== 'succeeded' && answers.get(row.operation_key)?.state === 'succeeded');
     if (delivery.state === 'in_flight' || proved.length === 0) return { kind: 'kept', secondReference };
     for (const row of proved) await succeed(tx, row, answers.get(row.operation_key)?.ref);
@@ -53,7 +55,7 @@ export function settleLate(db: Database, record: DeliveryRecord, wakeTopic: stri
   });
 }
 
-const differs = (row: OperationRow, ref: string | undefined): boolean =>
+const differs = (row: Pick<OperationRow, 'destination_ref'>, ref: string | undefined): boolean =>
   ref !== undefined && row.destination_ref !== null && row.destination_ref !== ref;
 
 async function lockDelivery(tx: Tx, record: DeliveryRecord): Promise<DeliveryRow | undefined> {
@@ -74,6 +76,18 @@ const readOperations = (tx: Tx, keys: readonly string[]): Promise<OperationRow[]
     'SELECT operation_key, state, destination_ref FROM operation WHERE operation_key = ANY ($1::text[]) FOR UPDATE',
     [keys],
   );
+
+/** Operations of which another call that lost its claim brought another reference. */
+async function readLate(tx: Tx, { operations }: DeliveryRecord): Promise<ReadonlySet<string>> {
+  const brought = operations.filter(({ ref }) => ref !== undefined);
+  if (brought.length === 0) return new Set();
+  const rows = await tx.sql<{ operation_key: string }>(
+    'late.others',
+    `SELECT i.operation_key FROM unnest($1::text[], $2::text[]) AS i(operation_key, ref) WHERE ${holdsAnotherLate('i')}`,
+    [brought.map(({ operationKey }) => operationKey), brought.map(({ ref }) => ref)],
+  );
+  return new Set(rows.map((row) => row.operation_key));
+}
 
 async function succeed(tx: Tx, row: OperationRow, ref: string | undefined): Promise<void> {
   row.state = 'succeeded';

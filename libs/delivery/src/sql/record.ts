@@ -118,10 +118,17 @@ const firstOperation = 1 + deliveryColumns.length;
 const firstCall = firstOperation + operationColumns.length;
 const firstOutbox = firstCall + callColumns.length;
 
+/** Whether a call of `input.operation_key` that lost its claim brought a reference other than `input.ref`. */
+export function holdsAnotherLate(input: string): string {
+  return `(SELECT count(*) FROM attempt a WHERE a.operation_key = ${input}.operation_key AND a.late
+    AND a.outcome IN ('succeeded', 'duplicate') AND a.destination_ref <> ${input}.ref) > 0`;
+}
+
 /**
  * Compare-and-set on the attempt id: only the holder of the claim changes state and announces. The calls are appended in either case, since
  * they were made; those that lost are `late`. A repeated record (its answer was lost) finds its own attempt rows and changes nothing; where
- * the claim goes on it finds its operations succeeded.
+ * the claim goes on it finds its operations succeeded. A reference is held against those that came late under its key, while this claim was at
+ * work: a scalar subquery, which the planner can only look up by the key, however few rows it takes the table for.
  */
 const recordSql = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
@@ -162,14 +169,26 @@ announced AS (
   SELECT topic, key, value, headers FROM ${unnestColumns('b', outboxColumns, firstOutbox)}
   WHERE (attempt_id IN (SELECT attempt_id FROM won)) IS TRUE
 )
-SELECT attempt_id FROM won`;
+SELECT attempt_id, NULL AS operation_key FROM won
+UNION ALL
+SELECT attempt_id, operation_key FROM done i WHERE won AND ref IS NOT NULL AND ${holdsAnotherLate('i')}`;
 
-/** Writes one batch, in row order. True for each delivery whose claim still stood. */
-export async function recordBatch(db: Database, records: readonly DeliveryRecord[]): Promise<boolean[]> {
+/** What became of a record. */
+export interface Recorded {
+  /** The claim still stood and all of it is written. */
+  won: boolean;
+  /** Operations of which a late answer had brought another reference: the destination holds two records. */
+  secondReference: string[];
+}
+
+/** Writes one batch, in row order. */
+export async function recordBatch(db: Database, records: readonly DeliveryRecord[]): Promise<Recorded[]> {
   const sorted = [...records].sort((a, b) => compare(a.eventId, b.eventId) || compare(a.destination, b.destination));
-  const rows = await db.sql<{ attempt_id: string }>('delivery.record', recordSql, recordValues(sorted));
-  const won = new Set(rows.map((row) => row.attempt_id));
-  return records.map((record) => won.has(record.attemptId));
+  const rows = await db.sql<{ attempt_id: string; operation_key: string | null }>('delivery.record', recordSql, recordValues(sorted));
+  const won = new Map<string, string[]>();
+  for (const { attempt_id, operation_key } of rows)
+    won.set(attempt_id, [...(won.get(attempt_id) ?? []), ...(operation_key === null ? [] : [operation_key])]);
+  return records.map(({ attemptId }) => ({ won: won.has(attemptId), secondReference: won.get(attemptId) ?? [] }));
 }
 
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
