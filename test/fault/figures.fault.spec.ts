@@ -139,7 +139,7 @@ async function down(): Promise<void> {
   await eventually(async () => expect((await crm.stats()).records).toBe(60), 90_000);
 }
 
-/** A CRM that refuses every second lead for good. */
+/** A CRM that refuses every second lead for good, and then more of them in a row than failures that would block it. */
 async function picky(): Promise<void> {
   const { crm, leads } = sceneOf('picky');
   await crm.rule({ name: 'picky', operation: 'lead', every: 2, status: 422 });
@@ -150,9 +150,19 @@ async function picky(): Promise<void> {
   }
   const count = leads.eventIds.length;
   await eventually(async () => expect(await leads.states()).toEqual({ delivered: count / 2, dead: count / 2 }), 40_000);
+  await crm.heal('picky');
+  await crm.rule({ name: 'pickier', operation: 'lead', status: 422 });
+  // Half of them would not block it whatever they counted as; so many after one another would.
+  const inARow = 40;
+  for (let n = 0; n < inARow; n += 10) {
+    await leads.postMany(10);
+    modes.add(await modeOf('picky-crm'));
+  }
+  await eventually(async () => expect(await leads.states()).toEqual({ delivered: count / 2, dead: count / 2 + inARow }), 40_000);
   modes.add(await modeOf('picky-crm'));
   expect([...modes].filter((mode) => mode !== 'unknown')).toEqual(['flowing']);
-  expect(await crm.stats()).toMatchObject({ requests: count, records: count / 2 });
+  expect(await blocksAsFailing('picky-crm')).toBe(0);
+  expect(await crm.stats()).toMatchObject({ requests: count + inARow, records: count / 2 });
 }
 
 /** A CRM that takes our credentials for wrong, and then for right. */
@@ -183,6 +193,18 @@ async function modeOf(destination: string): Promise<string> {
   return items.find((item) => item.destination === destination)?.mode ?? 'unknown';
 }
 
+/** How often the crm-writer of the stack has stopped sending because its calls failed. */
+async function blocksAsFailing(destination: string): Promise<number> {
+  const page = await (await fetch(String(open.endpoints().metrics['crm-writer']))).text();
+  const line = `leads_destination_blocks_total{destination="${destination}",reason="failing"} `;
+  return Number(
+    page
+      .split('\n')
+      .find((one) => one.startsWith(line))
+      ?.slice(line.length),
+  );
+}
+
 function blocked(destination: string): Promise<void> {
   return eventually(async () => expect(['blocked', 'probing']).toContain(await modeOf(destination)));
 }
@@ -201,7 +223,7 @@ it.each([
   ['half', 'tries a fifth of the requests of any minute again at most, though half of them fail'],
   ['throttled', 'sends one request in each ten seconds that a CRM asks for, from two processes together'],
   ['down', 'probes a CRM that is down three times in a cool-down at most, from two processes together'],
-  ['picky', 'never blocks a CRM that refuses every second lead'],
+  ['picky', 'never blocks a CRM that refuses every second lead, or one lead after another'],
   ['locked', 'spends no attempt on a CRM that refuses our credentials'],
   ['narrow', 'never has more calls open than the CRM is declared for'],
 ])('%s: %s', async (name) => scenes[name], 300_000);
