@@ -13,13 +13,16 @@ import { closeMs, type OpenStack, openStack } from '../support/stack.js';
  * A service is stopped dead at each step between two durable ones, for a CRM with native idempotency and for one without. Afterwards every
  * lead is at its CRM exactly once, and the chat has no message twice. A step without a case does not compile, and fails here.
  */
-type Kind = Pick<CrashCase, 'app' | 'provoke'> & { doors: Door[] };
+type Kind = Pick<CrashCase, 'app' | 'provoke' | 'operations'> & { doors: Door[] };
 const both: Door[] = ['native', 'plain'];
+/** One after the other, the first recorded before the second where the CRM knows no keys. */
+const operations = ['contact', 'lead'];
 const long = testSize() === 'long';
 
 /** The cases on the main topic; all of them are run always. A lead of the native CRM is never marked, and need not be looked up. */
 const onMain: Record<CrashPoint, Kind[]> = {
   claimed: [{ app: 'crm-writer', doors: both }],
+  contact_taken: [{ app: 'crm-writer', doors: both, operations }],
   marked: [
     { app: 'crm-writer', doors: ['plain'] },
     { app: 'notifier', doors: ['native'] },
@@ -29,6 +32,7 @@ const onMain: Record<CrashPoint, Kind[]> = {
     { app: 'crm-writer', doors: both },
     { app: 'notifier', doors: ['native'] },
   ],
+  part_recorded: [{ app: 'crm-writer', doors: ['plain'], operations }],
   recorded: [{ app: 'crm-writer', doors: both }],
   published: [
     { app: 'crm-writer', doors: both },
@@ -66,7 +70,7 @@ const kinds: [CrashPoint, Kind][] = [
 ];
 const cases = inOrder(
   kinds
-    .flatMap(([point, { doors, app, provoke }]) => doors.map((door) => ({ point, door, app, provoke })))
+    .flatMap(([point, { doors, ...more }]) => doors.map((door) => ({ point, door, ...more })))
     .map((one, at): CrashCase => ({ ...one, name: `${one.door}-${at}`, title: titleOf(one) })),
 );
 

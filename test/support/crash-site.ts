@@ -7,6 +7,8 @@ export interface SiteDestination {
   door: Door;
   /** In place of `{ base: 1s, cap: 2s }`. */
   backoff?: { base: string; cap: string };
+  /** In place of `['lead']`. */
+  operations?: string[];
 }
 
 /** A site file in which every destination has the leads of its own form, so that no crash meets the leads of another one. */
@@ -46,15 +48,17 @@ export function crashSite(destinations: readonly SiteDestination[]): string {
 
 const variable = (name: string): string => `\${${name}}`;
 
-const destination = ({ door, backoff = { base: '1s', cap: '2s' } }: SiteDestination): Record<string, unknown> => ({
+const lookups = { lead: '/leads?external_id={external_id}', contact: '/contacts?person_key={person_key}' };
+
+const destination = ({ door, backoff = { base: '1s', cap: '2s' }, operations = ['lead'] }: SiteDestination): Record<string, unknown> => ({
   connector: 'webhook',
   primary: true,
   sandbox: true,
-  operations: ['lead'],
+  operations,
   base_url: variable('SANDBOX_CRM_URL') + (door === 'native' ? '' : '-plain'),
   secret: { file: 'crm-secret' },
   native_idempotency: door === 'native',
-  lookup: { lead: '/leads?external_id={external_id}' },
+  lookup: Object.fromEntries(Object.entries(lookups).filter(([kind]) => operations.includes(kind))),
   check: '/check',
   timeout_ms: 2_000,
   max_execution: '2s',

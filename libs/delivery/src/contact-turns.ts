@@ -1,4 +1,5 @@
 import type { LeadPayload } from '#contracts';
+import { crashPoint } from '#runtime';
 import type { Contacts, SettledWrite } from './contacts/contacts.js';
 import type { Call } from './policy/conclude.js';
 import type { Target } from './target.js';
@@ -28,6 +29,7 @@ export class ContactTurns<E> {
     const fields = target.contactFields?.(work.event, payload) ?? [];
     const lock = await contacts.acquire({ ...write, eventId, submittedAt, fields });
     if (lock.kind === 'busy') return lock;
+    crashPoint('contact_taken');
     work.contact = { ref: lock.ref, newer: lock.newer };
     work.contactHold = lock.holdId;
     return { kind: 'ours' };

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { retryTierMs } from '#contracts';
+import { headers, retryTierMs } from '#contracts';
 import type { Received } from '#messaging';
 import { crashPoint, metrics } from '#runtime';
 import { Claiming, type Met } from './claiming.js';
@@ -139,6 +139,7 @@ export class DeliveryEngine<E> {
   async #deliver(work: Work<E>): Promise<boolean> {
     const claim = await this.#claiming.claim(work);
     if (claim.kind !== 'claimed') return this.#notClaimed(work, claim);
+    this.#noteLateness(work);
     this.#keeper.hold(work);
     this.#reporter.begin(work);
     const start = await this.#start(work);
@@ -151,6 +152,11 @@ export class DeliveryEngine<E> {
       return this.#finish(work, calls, { kind: 'later', delayMs: restAgainMs });
     }
     return this.#finish(work, calls, stop);
+  }
+
+  #noteLateness({ plan, received }: Work<E>): void {
+    const dueMs = Number(received.receipt.record.headers[headers.notBefore]?.toString('latin1'));
+    if (Number.isFinite(dueMs)) this.#options.lateness?.note(plan.destination, Date.now() - dueMs);
   }
 
   /** What stands before a call: the pause, the deadline, the vault, the person's other leads. */
@@ -239,6 +245,7 @@ export class DeliveryEngine<E> {
   async #recordPart(work: Work<E>, calls: Call[]): Promise<boolean> {
     const record = toPartialRecord(work, calls);
     const written = (await this.#statements.record(record)) || (await this.#late(record));
+    crashPoint('part_recorded');
     this.#contacts.settlePart(work, calls);
     return written;
   }

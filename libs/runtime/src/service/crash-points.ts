@@ -3,9 +3,11 @@
  */
 export const crashPoints = [
   'claimed',
+  'contact_taken',
   'marked',
   'sent',
   'answered',
+  'part_recorded',
   'recorded',
   'published',
   'deleted',
