@@ -22,9 +22,11 @@ interface Shown {
 /** What a lead is like in the tables while its process stands at the point. */
 const stateAt: Record<CrashPoint, string> = {
   claimed: 'in_flight',
+  contact_taken: 'in_flight',
   marked: 'in_flight',
   sent: 'in_flight',
   answered: 'in_flight',
+  part_recorded: 'in_flight',
   recorded: 'delivered',
   published: 'delivered',
   deleted: 'delivered',

@@ -9,7 +9,7 @@ import { type Changes, compareChanges } from './compare-changes.js';
 import { anyTime, comparePage, type PageResult } from './compare-page.js';
 import { end, giveBack, type Holder, placeOf, renew, step } from './lease.js';
 import { lookAgain } from './look-again.js';
-import { isPassing, leavesNothing } from './passing.js';
+import { isPassing, leavesNothing, Stuck, unlessStuck } from './passing.js';
 import { saveLooks, saveSeen } from './remembered.js';
 import type { RunCounts, RunCursor, RunRow } from './run-row.js';
 import { bySchedule } from './start-run.js';
@@ -32,18 +32,10 @@ const reverseClasses: readonly DiscrepancyClass[] = ['orphan', 'possible_manual_
 /** Between two tries while another service does not answer. */
 const againMs = 1_000;
 const busyMs = 1_000;
-/** Of one page that another service does not give, where the tools do not say: whatever the schedule puts down next begins where this run did. */
-const longestOnePageMs = 3_600_000;
 
 /** It was stopped, or another process has it: nothing of it may be written any more. */
 class Lost extends Error {
   override readonly name = 'Lost';
-}
-
-/** Another service did not answer for one page, for as long as may be. */
-class Stuck extends Error {
-  override readonly name = 'Stuck';
-  readonly safeMessage = true;
 }
 
 export interface RunOptions {
@@ -146,18 +138,13 @@ export class Run {
         return moved ?? (await page());
       } catch (error) {
         if (!isPassing(error)) throw error;
-        if (error instanceof InternalUnavailable) this.unlessStuck(begunAtMs);
+        if (error instanceof InternalUnavailable) unlessStuck(begunAtMs, this.options.tools.onePageMs);
         isCertain &&= leavesNothing(error);
         this.waitsFor = error instanceof InternalUnavailable ? 'another service does not answer' : 'the database does not answer';
         await delay(againMs, undefined, { signal: this.stopping.signal });
         this.waitsFor = undefined;
       }
     }
-  }
-
-  private unlessStuck(sinceMs: number): void {
-    const { onePageMs = longestOnePageMs } = this.options.tools;
-    if (performance.now() - sinceMs >= onePageMs) throw new Stuck('another service did not answer for the same page for too long');
   }
 
   /** Where the run stands, if that is not where this page began. */
