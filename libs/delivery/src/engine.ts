@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { headers, retryTierMs } from '#contracts';
-import type { Received } from '#messaging';
+import { dueMsOf, type Received } from '#messaging';
 import { crashPoint, metrics } from '#runtime';
 import { Claiming, type Met } from './claiming.js';
 import { ContactTurns } from './contact-turns.js';
@@ -61,11 +61,13 @@ export class DeliveryEngine<E> {
       onAway: () => this.#dispatch.close('database'),
       onBack: () => this.#dispatch.open('database'),
     });
-    const onSecondReference = (...seen: Parameters<Reporter<E>['secondReference']>) => this.#reporter.secondReference(...seen);
-    this.#statements = createStatements({ db, away: this.#away, leaseMs, onSecondReference });
+    this.#reporter = new Reporter({ ...options, target: target.name });
+    this.#statements = createStatements({
+      ...{ db, away: this.#away, leaseMs },
+      onSecondReference: (record, operationKeys) => this.#reporter.secondReference(record, operationKeys),
+    });
     this.#deadLetters = new DeadLetters({ ...options, write: this.#statements.announce });
     this.#keeper = new LeaseKeeper({ db, target: target.name, leaseMs, logger });
-    this.#reporter = new Reporter({ ...options, target: target.name });
     this.#claiming = new Claiming({ ...options, statements: this.#statements });
     this.#contacts = new ContactTurns(options);
     this.#payloads = new Payloads({
@@ -155,14 +157,16 @@ export class DeliveryEngine<E> {
   }
 
   #noteLateness({ plan, received }: Work<E>): void {
-    const dueMs = Number(received.receipt.record.headers[headers.notBefore]?.toString('latin1'));
-    if (Number.isFinite(dueMs)) this.#options.lateness?.note(plan.destination, Date.now() - dueMs);
+    const dueMs = dueMsOf(received.receipt.record.headers[headers.notBefore]);
+    if (dueMs !== undefined) this.#options.lateness?.note(plan.destination, Date.now() - dueMs);
   }
 
   /** What stands before a call: the pause, the deadline, the vault, the person's other leads. */
   async #start(work: Work<E>): Promise<Start> {
     if (this.#dispatch.mustWait(work)) return { kind: 'park' };
     if (work.deadlineAt <= performance.now()) return { kind: 'run_out', limit: 'deadline' };
+    // Of what is not sent nobody's data is read.
+    if (work.plan.refused !== undefined) return { kind: 'refused', ...work.plan.refused };
     const read = await this.#payloads.of(work);
     if (read.kind !== 'read') return read.kind === 'away' ? { kind: 'park' } : read;
     if (work.incomplete) return untilDeadline(work);

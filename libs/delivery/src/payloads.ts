@@ -31,8 +31,6 @@ export class Payloads {
   }
 
   async of({ plan }: Work<unknown>): Promise<PayloadRead> {
-    // Of what is not sent nobody's data is read.
-    if (plan.refused !== undefined) return { kind: 'refused', ...plan.refused };
     if (!plan.needsVault || this.#reads === undefined) return { kind: 'read' };
     let item: VaultReadItem;
     try {

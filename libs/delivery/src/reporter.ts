@@ -12,9 +12,6 @@ export interface ReporterOptions {
   logger: Logger;
 }
 
-/** The delivery and the claim that an answer belongs to. */
-type Answered = Pick<DeliveryRecord, 'eventId' | 'destination' | 'attemptId'>;
-
 /** What is seen of a delivery: its spans, its metrics and its one log line. */
 export class Reporter<E> {
   readonly #options: ReporterOptions;
@@ -102,14 +99,14 @@ export class Reporter<E> {
   }
 
   /** The answer came when the claim was another's already. */
-  late({ eventId, destination, attemptId }: DeliveryRecord, { kind, secondReference }: LateAnswer): void {
-    const fields = { event_id: eventId, destination, attempt_id: attemptId };
+  late(record: DeliveryRecord, { kind, secondReference }: LateAnswer): void {
+    const fields = { event_id: record.eventId, destination: record.destination, attempt_id: record.attemptId };
     this.#options.logger.warn({ ...fields, decision: kind }, 'answer came after its lease');
-    this.secondReference({ eventId, destination, attemptId }, secondReference);
+    this.secondReference(record, secondReference);
   }
 
   /** Whichever of the two answers was written last found the other's reference. */
-  secondReference({ eventId, destination, attemptId }: Answered, operationKeys: readonly string[]): void {
+  secondReference({ eventId, destination, attemptId }: DeliveryRecord, operationKeys: readonly string[]): void {
     const fields = { event_id: eventId, destination, attempt_id: attemptId };
     for (const operation_key of operationKeys) {
       this.#options.logger.error(

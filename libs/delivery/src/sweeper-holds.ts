@@ -34,13 +34,17 @@ export interface SweptHolds {
   more: boolean;
 }
 
+/** Whether a `delivery.destination` is one of a target with such a name: a target may have many. */
+export function among(names: readonly string[], nameOf: HoldOptions['nameOf']): (destination: string) => boolean {
+  const wanted = new Set(names);
+  return (destination) => wanted.has(nameOf(destination) ?? destination);
+}
+
 /** Holds what waits for a held destination, and finds what may go on. */
 export async function sweepHolds(tx: Tx, { standing, nameOf }: HoldOptions): Promise<SweptHolds> {
-  const names = new Set(standing.held);
-  const probed = new Set(standing.probe);
-  const isHeld = (destination: string): boolean => names.has(nameOf(destination) ?? destination);
-  const isProbed = (destination: string): boolean => probed.has(nameOf(destination) ?? destination);
-  const queued = names.size === 0 ? [] : (await destinationsOf(tx, 'queued')).filter(isHeld);
+  const isHeld = among(standing.held, nameOf);
+  const isProbed = among(standing.probe, nameOf);
+  const queued = standing.held.length === 0 ? [] : (await destinationsOf(tx, 'queued')).filter(isHeld);
   const held = queued.length === 0 ? 0 : await hold(tx, queued, queued.filter(isProbed));
   const all = (await destinationsOf(tx, 'held')).filter((destination) => nameOf(destination) !== undefined);
   const released = all.filter((destination) => !isHeld(destination));

@@ -8,7 +8,6 @@ import { type StoredRow, storedHead, withOperations } from './sql/stored.js';
 import {
   becomeSweeper,
   countUnfinished,
-  destinationsOf,
   expiredLeases,
   markWoken,
   type OverdueRow,
@@ -21,7 +20,7 @@ import {
 import { afterChange, outboxOf, type StoredChange, wakeUpRow } from './stored-change.js';
 import type { StoredDelivery } from './stored-delivery.js';
 import { deadlineChange, leaseChange, releaseChange } from './sweeper-changes.js';
-import { readStanding, type Standing, sweepHolds } from './sweeper-holds.js';
+import { among, readStanding, type Standing, sweepHolds } from './sweeper-holds.js';
 import { Orphans, orphanChange } from './sweeper-orphans.js';
 import type { SweptTarget } from './swept-target.js';
 
@@ -126,7 +125,9 @@ export class Sweeper {
     const expired = await this.#change(tx, deadlines, deadlineChange);
     const standing = await (this.#options.standing ?? readStanding)(tx);
     const holds = await this.#holds(tx, standing);
-    const late = await overdue(tx, [...orphans, ...(await this.#blocked(tx, standing))], this.#options.lateness?.behind());
+    const isBlocked = among(standing.blocked, (destination) => this.#nameOf(destination));
+    const blocked = counts.map(({ destination }) => destination).filter(isBlocked);
+    const late = await overdue(tx, [...orphans, ...blocked], this.#options.lateness?.behind());
     await this.#wake(tx, late);
     const tagged = (reason: Reason, changes: StoredChange[]) => changes.map((change) => ({ reason, change }));
     return {
@@ -137,10 +138,15 @@ export class Sweeper {
     };
   }
 
+  /** Of the target of a destination; undefined: none is configured. */
+  #nameOf(destination: string): string | undefined {
+    return this.#options.target(destination)?.name;
+  }
+
   /** The one that sweeps counts for all. */
   #count(counts: readonly StateCount[]): void {
     forgetCounts();
-    const nameOf = (destination: string): string => this.#options.target(destination)?.name ?? 'unknown';
+    const nameOf = (destination: string): string => this.#nameOf(destination) ?? 'unknown';
     for (const { destination, state, count, tests } of counts)
       metrics.deliveries.inc({ destination: nameOf(destination), state }, count - tests);
     // Of several under one name the oldest, which is set last. A source's clock may be ahead of ours.
@@ -191,16 +197,9 @@ export class Sweeper {
     }
   }
 
-  /** What is blocked goes by the names of targets, of which each may have many destinations. */
-  async #blocked(tx: Tx, { blocked }: Standing): Promise<string[]> {
-    if (blocked.length === 0) return [];
-    const names = new Set(blocked);
-    return (await destinationsOf(tx, 'queued')).filter((destination) => names.has(this.#options.target(destination)?.name ?? destination));
-  }
-
   async #holds(tx: Tx, standing: Standing): Promise<{ released: StoredChange[]; held: number; more: boolean }> {
-    const { target, spreadMs = 5_000 } = this.#options;
-    const { held, free, probes, more } = await sweepHolds(tx, { standing, nameOf: (destination) => target(destination)?.name });
+    const { spreadMs = 5_000 } = this.#options;
+    const { held, free, probes, more } = await sweepHolds(tx, { standing, nameOf: (destination) => this.#nameOf(destination) });
     const released = await this.#change(tx, free, (stored) => releaseChange(stored, Math.floor(Math.random() * spreadMs)));
     const woken = await this.#change(tx, probes, (stored) => releaseChange(stored, 0));
     return { released: [...released, ...woken], held, more };

@@ -28,6 +28,7 @@ export { MessagingStrategy, type MessagingStrategyOptions, type Subscription } f
 export { OriginalErrors } from './strategy/original-errors.js';
 export type { EventDecoder } from './strategy/reader.js';
 export type { ReadResult, Received, ReceivedContext, UnreadableReason } from './strategy/received.js';
+export { dueMsOf } from './tiers/not-before.js';
 export {
   type AppliedSchema,
   type ApplySchemasOptions,

@@ -1,31 +1,14 @@
-import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import 'reflect-metadata';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createLogger, startTelemetry } from '#runtime';
-import { createApp } from './create-app.js';
-import { SourceKeys } from './source-keys.js';
+import { doorKey, openDoor } from '../../test/open-door.js';
 
 /** The door alone: nothing here gets as far as a part behind it. */
 let app: NestFastifyApplication;
 let port: number;
-const key = 'key-one';
-const keyHash = `sha256:${createHash('sha256').update(key).digest('hex')}`;
 
 beforeAll(async () => {
-  const source = { id: 'website', organization: 'demo', country: 'US', trustedTrace: false, requestsPerSecond: 100 };
-  const nothing = {} as never;
-  app = await createApp(
-    { acceptance: nothing, journeys: nothing, consents: nothing, submitted: nothing, resolved: nothing, replayed: nothing },
-    {
-      keys: new SourceKeys([{ ...source, keyHashes: [keyHash] }]),
-      telemetry: startTelemetry({ service: 'intake', ratio: 0 }),
-      logger: createLogger('intake', 'silent'),
-      bodyLimitBytes: 10_000,
-    },
-  );
-  await app.listen(0, '127.0.0.1');
+  app = await openDoor();
   port = Number(new URL(await app.getUrl()).port);
 });
 afterAll(() => app?.close());
@@ -56,7 +39,7 @@ describe('what never becomes a whole request', () => {
       request(
         'POST /v1/leads HTTP/1.1',
         'Host: x',
-        `Authorization: Bearer ${key}`,
+        `Authorization: Bearer ${doorKey}`,
         'Content-Type: application/json',
         'Content-Length: 500',
         '',

@@ -1,39 +1,23 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import 'reflect-metadata';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createLogger, metrics, startTelemetry } from '#runtime';
+import { metrics } from '#runtime';
 import { eventually } from '#testkit';
+import { doorKey, openDoor } from '../../test/open-door.js';
 import type { Acceptance } from '../accept-leads.js';
-import { createApp } from './create-app.js';
-import { SourceKeys } from './source-keys.js';
 
 /** What the door says of leads that are not accepted, and what it counts of them; behind it stands one made-up answer. */
 let app: NestFastifyApplication;
 let answer: Acceptance;
 /** What became of each request that the door is done with. */
 let done: string[];
-const key = 'key-one';
-const keyHash = `sha256:${createHash('sha256').update(key).digest('hex')}`;
 const eventId = '0190aaaa-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
-  const source = { id: 'refused-leads', organization: 'demo', country: 'US', trustedTrace: false, requestsPerSecond: 1_000 };
-  const nothing = {} as never;
-  app = await createApp(
-    {
-      acceptance: { accept: () => Promise.resolve(answer) } as never,
-      ...{ journeys: nothing, consents: nothing, submitted: nothing, resolved: nothing, replayed: nothing },
-    },
-    {
-      keys: new SourceKeys([{ ...source, keyHashes: [keyHash] }]),
-      telemetry: startTelemetry({ service: 'intake', ratio: 0 }),
-      logger: createLogger('intake', 'silent'),
-      bodyLimitBytes: 10_000,
-      onSubmission: (_source, outcome) => done.push(outcome),
-    },
-  );
-  await app.listen(0, '127.0.0.1');
+  app = await openDoor({
+    source: 'refused-leads',
+    parts: { acceptance: { accept: () => Promise.resolve(answer) } as never },
+    onSubmission: (_source, outcome) => done.push(outcome),
+  });
 });
 afterAll(() => app?.close());
 beforeEach(() => {
@@ -51,7 +35,7 @@ const lead = (changes: object = {}): object => ({
 async function post(body: object, headers: Record<string, string> = {}) {
   const response = await fetch(`${await app.getUrl()}/v1/leads`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    headers: { authorization: `Bearer ${doorKey}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
   const json = (await response.json()) as { type: string; errors?: { field: string; problem: string; fix: string }[] };

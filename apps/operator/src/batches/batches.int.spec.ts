@@ -68,23 +68,14 @@ const many = async (count: number, failure?: string) => {
 const report = (batchId: string) => desk.report(batchId, author);
 const states = async (batchId: string) => (await desk.items(batchId, { after: 0, limit: 500 }, author)).items.map(({ state }) => state);
 /** Gives records to the owner until the batch is in that state. */
-const until = (batchId: string, state: string) =>
+/** `delivers`: what is sent meanwhile arrives. */
+const until = (batchId: string, state: string, { delivers = true } = {}) =>
   eventually(
     `the batch to be ${state}`,
     async () => {
-      await rig.deliver();
+      if (delivers) await rig.deliver();
       const now = await report(batchId);
       return now.state === state ? now : undefined;
-    },
-    { timeoutMs: 30_000 },
-  );
-/** Without delivering what is sent meanwhile. */
-const pausedAgain = (batchId: string) =>
-  eventually(
-    'another pause',
-    async () => {
-      const now = await report(batchId);
-      return now.state === 'paused' ? now : undefined;
     },
     { timeoutMs: 30_000 },
   );
@@ -594,7 +585,7 @@ describe('a running batch', () => {
     rig.replays.noLookup = false;
     for (const { records } of rig.replays.deliveries.values()) records.length = 0;
     await desk.command('resume', { batchId, person: approver });
-    const again = await pausedAgain(batchId);
+    const again = await until(batchId, 'paused', { delivers: false });
     expect(again).toMatchObject({ why: { code: 'canary_unverified' }, counts: { sent: 10 } });
   });
 
@@ -614,7 +605,7 @@ describe('a running batch', () => {
     rig.replays.noLookup = false;
     for (const { records } of rig.replays.deliveries.values()) records.length = 0;
     await desk.command('resume', { batchId, person: approver });
-    const again = await pausedAgain(batchId);
+    const again = await until(batchId, 'paused', { delivers: false });
     expect(again).toMatchObject({ why: { code: 'canary_unverified', detail: expect.stringMatching(/^10 of/) }, counts: { sent: 10 } });
   });
 

@@ -45,7 +45,7 @@ export function settleLate(db: Database, record: DeliveryRecord, wakeTopic: stri
     const operations = await readOperations(tx, delivery.operation_keys);
     const answers = new Map(record.operations.map((operation) => [operation.operationKey, operation]));
     const late = await readLate(tx, record);
-    const second = ({ operation_key: key, ...row }: OperationRow) => late.has(key) || differs(row, answers.get(key)?.ref);
+    const second = (row: OperationRow) => late.has(row.operation_key) || differs(row, answers.get(row.operation_key)?.ref);
     const secondReference = operations.filter(second).map((row) => row.operation_key);
     const proved = operations.filter((row) => row.state !== 'succeeded' && answers.get(row.operation_key)?.state === 'succeeded');
     if (delivery.state === 'in_flight' || proved.length === 0) return { kind: 'kept', secondReference };
@@ -55,7 +55,7 @@ export function settleLate(db: Database, record: DeliveryRecord, wakeTopic: stri
   });
 }
 
-const differs = (row: Pick<OperationRow, 'destination_ref'>, ref: string | undefined): boolean =>
+const differs = (row: OperationRow, ref: string | undefined): boolean =>
   ref !== undefined && row.destination_ref !== null && row.destination_ref !== ref;
 
 async function lockDelivery(tx: Tx, record: DeliveryRecord): Promise<DeliveryRow | undefined> {

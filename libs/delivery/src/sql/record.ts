@@ -128,7 +128,8 @@ export function holdsAnotherLate(input: string): string {
  * Compare-and-set on the attempt id: only the holder of the claim changes state and announces. The calls are appended in either case, since
  * they were made; those that lost are `late`. A repeated record (its answer was lost) finds its own attempt rows and changes nothing; where
  * the claim goes on it finds its operations succeeded. A reference is held against those that came late under its key, while this claim was at
- * work: a scalar subquery, which the planner can only look up by the key, however few rows it takes the table for.
+ * work: only of a delivery that was claimed before, which few were, and by a scalar subquery, which the planner can only look up by the key,
+ * however few rows it takes the table for.
  */
 const recordSql = `
 WITH clock AS MATERIALIZED (SELECT clock_now() AS now),
@@ -140,7 +141,7 @@ won AS (
       last_traceparent = coalesce(i.traceparent, d.last_traceparent)
   FROM ${unnestColumns('i', deliveryColumns)}, clock
   WHERE d.event_id = i.event_id AND d.destination = i.destination AND d.attempt_id = i.attempt_id AND d.state = 'in_flight'
-  RETURNING d.attempt_id
+  RETURNING d.attempt_id, d.claims
 ),
 done AS MATERIALIZED (
   SELECT *, (attempt_id IN (SELECT attempt_id FROM won)) IS TRUE AS won FROM ${unnestColumns('o', operationColumns, firstOperation)}
@@ -171,7 +172,8 @@ announced AS (
 )
 SELECT attempt_id, NULL AS operation_key FROM won
 UNION ALL
-SELECT attempt_id, operation_key FROM done i WHERE won AND ref IS NOT NULL AND ${holdsAnotherLate('i')}`;
+SELECT attempt_id, operation_key FROM done i
+WHERE (attempt_id IN (SELECT attempt_id FROM won WHERE claims > 1)) IS TRUE AND ref IS NOT NULL AND ${holdsAnotherLate('i')}`;
 
 /** What became of a record. */
 export interface Recorded {
@@ -186,8 +188,11 @@ export async function recordBatch(db: Database, records: readonly DeliveryRecord
   const sorted = [...records].sort((a, b) => compare(a.eventId, b.eventId) || compare(a.destination, b.destination));
   const rows = await db.sql<{ attempt_id: string; operation_key: string | null }>('delivery.record', recordSql, recordValues(sorted));
   const won = new Map<string, string[]>();
-  for (const { attempt_id, operation_key } of rows)
-    won.set(attempt_id, [...(won.get(attempt_id) ?? []), ...(operation_key === null ? [] : [operation_key])]);
+  for (const { attempt_id, operation_key } of rows) {
+    const secondReference = won.get(attempt_id) ?? [];
+    if (operation_key !== null) secondReference.push(operation_key);
+    won.set(attempt_id, secondReference);
+  }
   return records.map(({ attemptId }) => ({ won: won.has(attemptId), secondReference: won.get(attemptId) ?? [] }));
 }
 
